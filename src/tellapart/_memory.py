@@ -1,0 +1,53 @@
+"""How much memory a call may take."""
+
+from __future__ import annotations
+
+import os
+import re
+
+_UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
+_UNITS |= {"kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
+
+
+def budget(max_memory: int | float | str | None) -> int:
+    """Bytes from ``max_memory``: a number of bytes, a string such as ``"1GB"``, or None for a quarter of what is free.
+
+    >>> budget("1.5 GB")
+    1500000000
+    """
+    if max_memory is None:
+        return available() // 4
+    if isinstance(max_memory, str):
+        match = re.fullmatch(r"\s*([0-9.]+)\s*([a-z]*)\s*", max_memory.lower())
+        if match is None or match[2] not in _UNITS or match[1].count(".") > 1:
+            raise ValueError(f"max_memory={max_memory!r} is not a size. Give bytes or a string such as '500MB'.")
+        max_memory = float(match[1]) * _UNITS[match[2]]
+    if isinstance(max_memory, bool) or not isinstance(max_memory, (int, float)):
+        raise TypeError(
+            f"max_memory must be bytes or a string such as '500MB', but is of type {type(max_memory).__name__}."
+        )
+    if not max_memory > 0:
+        raise ValueError(f"max_memory must be positive, but is {max_memory}.")
+    return int(max_memory)
+
+
+def available() -> int:
+    """Bytes of memory that can be had now without swapping (a guess where the system does not tell)."""
+    try:
+        with open("/proc/meminfo") as lines:
+            free = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
+    except (OSError, StopIteration):
+        try:
+            free = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+        except (AttributeError, ValueError, OSError):
+            free = 4 * 2**30
+    return min(free, _container_room())
+
+
+def _container_room() -> int:
+    """What a container's memory limit (cgroup v2) leaves; a very large number without one."""
+    try:
+        with open("/sys/fs/cgroup/memory.max") as limit, open("/sys/fs/cgroup/memory.current") as used:
+            return max(int(limit.read()) - int(used.read()), 2**24)
+    except (OSError, ValueError):
+        return 2**62

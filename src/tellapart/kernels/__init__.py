@@ -1,0 +1,41 @@
+"""Kernels: `nn.Module`s that make a tile of kernel values from two blocks of points.
+
+One convention for all: ``Gaussian(bandwidth)`` is exp(-|x - y|² / (2 bandwidth²)).
+"""
+
+from .base import Combination, Features, Kernel, Plan, Product, Sum, leaves, map_leaves, probe_rows, take
+from .deep import MLP, Deep
+from .files import load, save
+from .given import FromFunction, Precomputed, as_kernel
+from .products import Linear, Polynomial
+from .stationary import ARD, Gaussian, Grid, Laplacian, Matern, Mixture, RationalQuadratic, Stationary
+
+__all__ = [
+    "ARD",
+    "MLP",
+    "Combination",
+    "Deep",
+    "Features",
+    "FromFunction",
+    "Gaussian",
+    "Grid",
+    "Kernel",
+    "Laplacian",
+    "Linear",
+    "Matern",
+    "Mixture",
+    "Plan",
+    "Polynomial",
+    "Precomputed",
+    "Product",
+    "RationalQuadratic",
+    "Stationary",
+    "Sum",
+    "as_kernel",
+    "leaves",
+    "load",
+    "map_leaves",
+    "probe_rows",
+    "save",
+    "take",
+]

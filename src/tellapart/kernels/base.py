@@ -1,0 +1,190 @@
+"""What a kernel is: an `nn.Module` that makes a tile of kernel values from two blocks of points."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, TypeAlias, Union
+
+import torch
+from torch import Tensor, nn
+
+#: What `Kernel.tile` compares: tensors (or nested tuples of them) with one row for each point.
+Features: TypeAlias = Union[Tensor, tuple["Features", ...]]
+
+#: Rows looked at to make a `Plan`.
+PROBE = 128
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a kernel settles once about a data set, before it makes tiles of it.
+
+    Attributes
+    ----------
+    dtype
+        The type of the tiles.
+    work
+        The type in which distances are computed: float64 where squares expanded in ``dtype`` would cancel.
+    origin
+        Subtracted from every point, so that data far from 0 keep their precision.
+    anchored
+        Tiles hold k - k(x, x) rather than k: MATHS §2, a kernel close to constant keeps its precision.
+    parts
+        The plans of the kernels this one is made of.
+    """
+
+    dtype: torch.dtype
+    work: torch.dtype
+    origin: Tensor | None = None
+    anchored: bool = False
+    parts: tuple[Plan, ...] = ()
+
+
+class Kernel(nn.Module):
+    """A positive semi-definite function of two points.
+
+    A subclass defines `tile`, and `features` if a point is worth preparing once rather than once for each tile.
+    Kernels combine with ``+`` and ``*``; a number times a kernel scales it. Parameters that must be positive
+    are stored as logarithms.
+    """
+
+    #: How many kernels are evaluated side by side (`Grid` has one for each bandwidth).
+    members = 1
+
+    def plan(self, probe: Tensor, *, additive: bool = False) -> Plan:
+        """Settle how to compute tiles for data that look like ``probe``.
+
+        With ``additive``, the kernel may be changed by f(x) + f(y) for any f, which changes neither MMD² nor its
+        variance, if that is more accurate.
+        """
+        return Plan(probe.dtype, probe.dtype)
+
+    def features(self, x: Tensor, plan: Plan) -> Features:
+        """What `tile` compares, one row for each row of ``x``."""
+        return x.flatten(1)
+
+    def tile(self, a: Features, b: Features, plan: Plan) -> Tensor:
+        """Kernel values between two blocks of features (less a constant if the plan is anchored)."""
+        raise NotImplementedError
+
+    def tiles(self, a: Features, b: Features, plan: Plan) -> Iterator[Tensor]:
+        """One tile for each member."""
+        yield self.tile(a, b, plan)
+
+    def forward(self, x: Tensor, y: Tensor | None = None) -> Tensor:
+        """The whole kernel matrix between the rows of ``x`` and those of ``y`` (or of ``x`` again)."""
+        y = x if y is None else y
+        plan = self.plan(probe_rows(x, y))
+        return self.tile(self.features(x, plan), self.features(y, plan), plan)
+
+    def config(self) -> dict[str, Any]:
+        """The arguments, other than parameters, that make this kernel again (see `save`)."""
+        return {}
+
+    def __add__(self, other: Kernel) -> Kernel:
+        return Sum([self, other]) if isinstance(other, Kernel) else NotImplemented
+
+    def __mul__(self, other: Kernel | float) -> Kernel:
+        if isinstance(other, Kernel):
+            return Product([self, other])
+        return Sum([self], [other]) if isinstance(other, (int, float)) else NotImplemented
+
+    __rmul__ = __mul__
+
+    def extra_repr(self) -> str:
+        """Arguments for ``repr``."""
+        return ", ".join(f"{name}={value!r}" for name, value in self.config().items())
+
+
+class Combination(Kernel):
+    """A kernel made of other kernels, each with features of its own."""
+
+    def __init__(self, parts: Sequence[Kernel]) -> None:
+        super().__init__()
+        if not parts:
+            raise ValueError(f"{type(self).__name__} needs at least one kernel.")
+        self.parts = nn.ModuleList(parts)
+
+    @property
+    def kernels(self) -> list[Kernel]:
+        """The kernels it is made of."""
+        return [part for part in self.parts if isinstance(part, Kernel)]
+
+    def features(self, x: Tensor, plan: Plan) -> Features:
+        """The features of every part."""
+        return tuple(part.features(x, p) for part, p in zip(self.kernels, plan.parts, strict=True))
+
+    def part_tiles(self, a: Features, b: Features, plan: Plan) -> Iterator[Tensor]:
+        """The tiles of the parts, one after the other."""
+        for part, i, j, p in zip(self.kernels, a, b, plan.parts, strict=True):
+            yield part.tile(i, j, p)
+
+
+class Sum(Combination):
+    """k(x, y) = Σ_c weight_c k_c(x, y), made by ``k1 + k2`` and ``0.5 * k``. The weights are fixed."""
+
+    def __init__(self, parts: Sequence[Kernel], weights: Sequence[float] | None = None) -> None:
+        super().__init__(parts)
+        logs = log_positive("weights", [1.0] * len(parts) if weights is None else weights)
+        self.log_weights = nn.Parameter(logs, requires_grad=False)
+
+    def plan(self, probe: Tensor, *, additive: bool = False) -> Plan:
+        """Each part makes its own plan."""
+        parts = tuple(part.plan(probe, additive=additive) for part in self.kernels)
+        return Plan(probe.dtype, probe.dtype, parts=parts)
+
+    def tile(self, a: Features, b: Features, plan: Plan) -> Tensor:
+        """The weighted sum of the parts' tiles."""
+        weighted = map(torch.mul, self.part_tiles(a, b, plan), self.log_weights.exp().to(plan.dtype))
+        return reduce(torch.add, weighted)
+
+
+class Product(Combination):
+    """k(x, y) = Π_c k_c(x, y), made by ``k1 * k2``."""
+
+    def plan(self, probe: Tensor, *, additive: bool = False) -> Plan:
+        """Anchored if every part is: Π(1 + t_c) - 1 is then computed from the small t_c."""
+        parts = tuple(part.plan(probe, additive=additive) for part in self.kernels)
+        anchored = all(part.anchored for part in parts)
+        if not anchored:
+            parts = tuple(part.plan(probe) for part in self.kernels)
+        return Plan(probe.dtype, probe.dtype, anchored=anchored, parts=parts)
+
+    def tile(self, a: Features, b: Features, plan: Plan) -> Tensor:
+        """The product of the parts' tiles."""
+        tiles = self.part_tiles(a, b, plan)
+        if plan.anchored:
+            return reduce(lambda s, t: s + t + s * t, tiles)
+        return reduce(torch.mul, tiles)
+
+
+def log_positive(name: str, values: float | Sequence[float] | Tensor) -> Tensor:
+    """Logarithms in float64 of values that must be positive and finite."""
+    given = torch.as_tensor(values, dtype=torch.float64).detach().clone()
+    if not bool(torch.isfinite(given).all() and (given > 0).all()):
+        raise ValueError(f"{name} must be positive and finite, but is {given.tolist()}.")
+    return given.log()
+
+
+def probe_rows(*blocks: Tensor) -> Tensor:
+    """Up to `PROBE` rows, spread evenly over the blocks: what plans are made from."""
+    share = max(PROBE // len(blocks), 1)
+    return torch.cat([block[:: max(math.ceil(len(block) / share), 1)].detach() for block in blocks])
+
+
+def take(features: Features, index: slice | Tensor) -> Features:
+    """The features of some of the points."""
+    return features[index] if isinstance(features, Tensor) else tuple(take(part, index) for part in features)
+
+
+def leaves(features: Features) -> list[Tensor]:
+    """All tensors of a set of features, in order."""
+    return [features] if isinstance(features, Tensor) else [leaf for part in features for leaf in leaves(part)]
+
+
+def map_leaves(function: Callable[[Tensor], Tensor], features: Features) -> Features:
+    """The same features with every tensor replaced."""
+    return function(features) if isinstance(features, Tensor) else tuple(map_leaves(function, f) for f in features)

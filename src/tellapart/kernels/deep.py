@@ -1,0 +1,92 @@
+"""Kernels on learned features: κ(z(x), z(y))."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from .base import Features, Kernel, Plan
+from .stationary import Gaussian
+
+#: Rows that pass the network at a time when no gradient is wanted.
+_BATCH = 4096
+
+
+class MLP(nn.Sequential):
+    """Fully connected layers of the given widths with softplus between them: a network that `load` can remake."""
+
+    def __init__(self, widths: Sequence[int]) -> None:
+        if len(widths) < 2:
+            raise ValueError(f"widths must name at least the input and the output, but is {list(widths)}.")
+        layers: list[nn.Module] = [nn.Flatten()]
+        for into, out in zip(widths, widths[1:], strict=False):
+            layers += [nn.Linear(into, out), nn.Softplus()]
+        super().__init__(*layers[:-1])
+        self.widths = list(widths)
+
+
+class Deep(Kernel):
+    """k(x, y) = κ(z(x), z(y)) for any ``network`` z in front of any ``kernel`` κ.
+
+    With ``original``, a kernel q on the points themselves, it is the safe form of Liu et al. 2020,
+    [(1 - ε) κ(z(x), z(y)) + ε] q(x, y), which is characteristic whatever the network does, with a learned ε
+    that starts at ``epsilon``.
+
+    >>> Deep(MLP([2, 8, 3]), Gaussian(0.5), original=Gaussian(2.0))(torch.zeros(4, 2)).shape
+    torch.Size([4, 4])
+    """
+
+    def __init__(
+        self, network: nn.Module, kernel: Kernel | None = None, *, original: Kernel | None = None, epsilon: float = 0.1
+    ) -> None:
+        super().__init__()
+        if not isinstance(network, nn.Module):
+            raise TypeError(f"network must be a torch nn.Module, but is of type {type(network).__name__}.")
+        if not 0 < epsilon < 1:
+            raise ValueError(f"epsilon must be between 0 and 1, but is {epsilon!r}.")
+        self.network = network
+        self.kernel = Gaussian() if kernel is None else kernel
+        self.original = original
+        if original is not None:
+            self.logit_epsilon = nn.Parameter(torch.logit(torch.tensor(epsilon, dtype=torch.float64)))
+
+    def plan(self, probe: Tensor, *, additive: bool = False) -> Plan:
+        """Plans for κ on the network's output and for q on the points."""
+        training = self.network.training
+        self.network.eval()
+        try:
+            with torch.no_grad():
+                z = self.represent(probe)
+        finally:
+            self.network.train(training)
+        if self.original is None:
+            inner = self.kernel.plan(z, additive=additive)
+            return Plan(inner.dtype, inner.work, anchored=inner.anchored, parts=(inner,))
+        return Plan(z.dtype, z.dtype, parts=(self.kernel.plan(z), self.original.plan(probe)))
+
+    def represent(self, x: Tensor) -> Tensor:
+        """z(x), one flat row for each point."""
+        parameter = next(self.network.parameters(), x)
+        blocks = [x] if torch.is_grad_enabled() else x.split(_BATCH)
+        return torch.cat([self.network(block.to(parameter.dtype)).flatten(1) for block in blocks])
+
+    def features(self, x: Tensor, plan: Plan) -> Features:
+        """Those of κ on z(x) and, in the safe form, those of q on x."""
+        inner = self.kernel.features(self.represent(x), plan.parts[0])
+        return (inner,) if self.original is None else (inner, self.original.features(x, plan.parts[1]))
+
+    def tile(self, a: Features, b: Features, plan: Plan) -> Tensor:
+        """Κ of the learned features, made safe by q where given."""
+        learned = self.kernel.tile(a[0], b[0], plan.parts[0])
+        if self.original is None:
+            return learned
+        epsilon = self.logit_epsilon.sigmoid().to(learned.dtype)
+        return (learned * (1 - epsilon) + epsilon) * self.original.tile(a[1], b[1], plan.parts[1])
+
+    def config(self) -> dict[str, Any]:
+        """The widths of an `MLP`; of any other network only its class, to name it in an error."""
+        network = {"widths": self.network.widths} if isinstance(self.network, MLP) else {}
+        return {"network": type(self.network).__name__, **network}

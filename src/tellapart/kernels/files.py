@@ -1,0 +1,83 @@
+"""Kernels as files: parameters in safetensors, how to make the kernel again as JSON in the header."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import safe_open
+from safetensors.torch import save_file
+from torch import nn
+
+from .base import Combination, Kernel, Product, Sum
+from .deep import MLP, Deep
+from .given import FromFunction, Precomputed
+from .products import Linear, Polynomial
+from .stationary import ARD, Gaussian, Laplacian, Matern, Mixture, RationalQuadratic
+
+_PLAIN = {kind.__name__: kind for kind in (Gaussian, ARD, Mixture, RationalQuadratic, Matern, Laplacian)}
+_PLAIN |= {kind.__name__: kind for kind in (Linear, Polynomial)}  # type: ignore[dict-item]
+_COMBINED = {kind.__name__: kind for kind in (Sum, Product)}
+
+
+def save(kernel: Kernel, path: str | os.PathLike[str]) -> None:
+    """Write a kernel to one ``.safetensors`` file; it appears whole or not at all."""
+    path = Path(path)
+    tensors = {name: value.detach().cpu().contiguous() for name, value in kernel.state_dict().items()}
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        save_file(tensors, unfinished, {"tellapart": json.dumps(_describe(kernel))})
+        os.replace(unfinished, path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def load(path: str | os.PathLike[str], network: nn.Module | None = None) -> Kernel:
+    """Read a kernel that `save` wrote.
+
+    Parameters
+    ----------
+    path
+        The file.
+    network
+        For a `Deep` kernel whose network is not an `MLP`: a network of the same architecture, whose weights are
+        then replaced by the stored ones.
+    """
+    with safe_open(str(path), "pt") as file:  # type: ignore[no-untyped-call]
+        metadata = file.metadata() or {}
+        if "tellapart" not in metadata:
+            raise ValueError(f"{path} is a safetensors file, but not a kernel written by tellapart.kernels.save.")
+        state = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    kernel = _make(json.loads(metadata["tellapart"]), network)
+    kernel.load_state_dict(state, assign=True)
+    return kernel
+
+
+def _describe(kernel: Kernel) -> dict[str, Any]:
+    name = type(kernel).__name__
+    if isinstance(kernel, Combination):
+        return {"kernel": name, "parts": [_describe(part) for part in kernel.kernels]}
+    if isinstance(kernel, Deep):
+        inner = {"kernel": name, "config": kernel.config(), "inner": _describe(kernel.kernel)}
+        return inner | {"original": None if kernel.original is None else _describe(kernel.original)}
+    if isinstance(kernel, FromFunction) or not (name in _PLAIN or isinstance(kernel, Precomputed)):
+        raise TypeError(f"A {name} kernel cannot be saved: only its own code can make it again.")
+    return {"kernel": name, "config": kernel.config()}
+
+
+def _make(spec: dict[str, Any], network: nn.Module | None) -> Kernel:
+    name = spec["kernel"]
+    if name in _COMBINED:
+        return _COMBINED[name]([_make(part, network) for part in spec["parts"]])
+    if name == "Deep":
+        config = spec["config"]
+        if network is None and "widths" not in config:
+            raise ValueError(f"This kernel has a network of class {config['network']}: give one as load(path, network=…).")
+        original = None if spec["original"] is None else _make(spec["original"], network)
+        return Deep(network or MLP(config["widths"]), _make(spec["inner"], network), original=original)
+    if name == "Precomputed":
+        return Precomputed(torch.eye(spec["config"]["rows"]))
+    return _PLAIN[name](**spec["config"])

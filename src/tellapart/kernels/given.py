@@ -1,0 +1,112 @@
+"""Kernels that a user brings: a matrix, or a function of two blocks of points."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from .base import Features, Kernel, Plan
+
+
+class Precomputed(Kernel):
+    """A given symmetric matrix of kernel values. Points are row numbers of it.
+
+    >>> k = Precomputed([[1.0, 0.5], [0.5, 1.0]])
+    >>> k(torch.tensor([[0], [1]]))
+    tensor([[1.0000, 0.5000],
+            [0.5000, 1.0000]], dtype=torch.float64)
+    """
+
+    matrix: Tensor
+
+    def __init__(self, matrix: Any) -> None:
+        super().__init__()
+        values = matrix.detach() if isinstance(matrix, Tensor) else torch.tensor(np.asarray(matrix))
+        values = values if values.is_floating_point() else values.double()
+        if values.ndim != 2 or values.shape[0] != values.shape[1]:
+            raise ValueError(f"matrix must be square, but has shape {tuple(values.shape)}.")
+        if not torch.isfinite(values).all():
+            raise ValueError("matrix has NaN or infinite values.")
+        tolerance = 100 * torch.finfo(values.dtype).eps * float(values.abs().max())
+        if float((values - values.T).abs().max()) > tolerance:
+            raise ValueError("matrix must be symmetric. Use (K + K.T) / 2 if it only fails by rounding.")
+        self.register_buffer("matrix", values)
+
+    def plan(self, probe: Tensor, *, additive: bool = False) -> Plan:
+        """Tiles in the type of the matrix."""
+        return Plan(self.matrix.dtype, self.matrix.dtype)
+
+    def features(self, x: Tensor, plan: Plan) -> Features:
+        """Row numbers."""
+        rows = x.flatten(1)
+        if rows.shape[1] != 1 or bool(((rows != rows.round()) | (rows < 0) | (rows >= len(self.matrix))).any()):
+            raise ValueError(
+                f"With a Precomputed kernel, samples are row numbers of its matrix, from 0 to {len(self.matrix) - 1}: "
+                "for example X = np.arange(m), Y = np.arange(m, m + n)."
+            )
+        return rows[:, 0].detach().long()
+
+    def tile(self, a: Features, b: Features, plan: Plan) -> Tensor:
+        """The entries in question."""
+        return self.matrix[a[:, None], b]  # type: ignore[index, call-overload]
+
+    def config(self) -> dict[str, Any]:
+        """The size of the matrix."""
+        return {"rows": len(self.matrix)}
+
+
+class FromFunction(Kernel):
+    """Any symmetric positive definite function of two blocks of points (torch or NumPy) that returns a matrix.
+
+    >>> k = FromFunction(lambda x, y: x @ y.T)
+    >>> k(torch.tensor([[3.0]]))
+    tensor([[9.]])
+    """
+
+    def __init__(self, function: Callable[[Any, Any], Any]) -> None:
+        super().__init__()
+        if not callable(function):
+            raise TypeError(f"function must be callable on two blocks of points, but is {type(function).__name__}.")
+        self.function = function
+
+    def plan(self, probe: Tensor, *, additive: bool = False) -> Plan:
+        """Try the function once, and see that it is symmetric."""
+        plan = Plan(probe.dtype, probe.dtype)
+        with torch.no_grad():
+            tile = self.tile(probe, probe[: len(probe) // 2 + 1], plan)
+            again = self.tile(probe[: len(probe) // 2 + 1], probe, plan)
+        if not torch.allclose(tile, again.T, rtol=1e-3, atol=1e-5 * float(tile.abs().max())):
+            raise ValueError("The kernel function is not symmetric: k(x, y) must equal k(y, x).")
+        return plan
+
+    def features(self, x: Tensor, plan: Plan) -> Features:
+        """The points as they are."""
+        return x
+
+    def tile(self, a: Features, b: Features, plan: Plan) -> Tensor:
+        """What the function returns, as a tensor."""
+        values = torch.as_tensor(self.function(a, b))
+        if values.shape != (len(a), len(b)):
+            raise ValueError(
+                f"The kernel function must return a {len(a)} × {len(b)} matrix for blocks of {len(a)} and {len(b)} "
+                f"points, but returned shape {tuple(values.shape)}."
+            )
+        return values.to(plan.dtype)
+
+
+def as_kernel(kernel: Any) -> Kernel:
+    """A `Kernel` from a kernel or from any function of two blocks of points."""
+    if isinstance(kernel, Kernel):
+        return kernel
+    if isinstance(kernel, type):
+        raise TypeError(f"kernel must be a kernel object, but is the class {kernel.__name__}: write {kernel.__name__}(…).")
+    if callable(kernel):
+        return FromFunction(kernel)
+    raise TypeError(
+        f"kernel must be a kernel such as ta.kernels.Gaussian(1.0), or a function of two blocks of points, "
+        f"but is of type {type(kernel).__name__}."
+    )

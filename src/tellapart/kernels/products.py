@@ -1,0 +1,62 @@
+"""Kernels of the inner product x·y."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .base import Features, Kernel, Plan
+
+
+class Linear(Kernel):
+    """k(x, y) = x·y: MMD is then the distance between the two means."""
+
+    def plan(self, probe: Tensor, *, additive: bool = False) -> Plan:
+        """Centring changes x·y by f(x) + f(y)."""
+        return Plan(probe.dtype, probe.dtype, probe.flatten(1).mean(0) if additive else None)
+
+    def features(self, x: Tensor, plan: Plan) -> Features:
+        """The points, centred where that is allowed."""
+        return x.flatten(1) if plan.origin is None else x.flatten(1) - plan.origin
+
+    def tile(self, a: Features, b: Features, plan: Plan) -> Tensor:
+        """All inner products."""
+        return torch.mm(a, b.T)  # type: ignore[arg-type, union-attr]
+
+
+class Polynomial(Kernel):
+    """k(x, y) = (gamma x·y + coef0)^degree, with gamma = 1/d if None: degree 3 gives the "KID" of image models."""
+
+    def __init__(self, degree: int = 3, gamma: float | None = None, coef0: float = 1.0) -> None:
+        super().__init__()
+        if not isinstance(degree, int) or degree < 1:
+            raise ValueError(f"degree must be a whole number from 1 up, but is {degree!r}.")
+        if gamma is not None and not gamma > 0:
+            raise ValueError(f"gamma must be positive, but is {gamma!r}.")
+        if not coef0 >= 0:
+            raise ValueError(f"coef0 must not be negative (k would not be positive definite), but is {coef0!r}.")
+        self.degree, self.gamma, self.coef0 = degree, gamma, coef0
+
+    def plan(self, probe: Tensor, *, additive: bool = False) -> Plan:
+        """In float64 where the points are far from 0 for their spread."""
+        flat = probe.flatten(1).double()
+        spread = (flat - flat.mean(0)).square().sum(1).mean()
+        far = bool(flat.square().sum(1).max() > 100 * spread)
+        dtype = torch.float64 if far else probe.dtype
+        return Plan(dtype, dtype)
+
+    def features(self, x: Tensor, plan: Plan) -> Features:
+        """The points in the type of the plan."""
+        return x.flatten(1).to(plan.work)
+
+    def tile(self, a: Features, b: Features, plan: Plan) -> Tensor:
+        """The power of the inner product."""
+        product = torch.mm(a, b.T)  # type: ignore[arg-type, union-attr]
+        gamma = 1 / a.shape[1] if self.gamma is None else self.gamma  # type: ignore[union-attr]
+        return (product * gamma + self.coef0) ** self.degree
+
+    def config(self) -> dict[str, Any]:
+        """All three arguments."""
+        return {"degree": self.degree, "gamma": self.gamma, "coef0": self.coef0}

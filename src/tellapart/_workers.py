@@ -15,31 +15,48 @@ import torch
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
-_starting = threading.Lock()
 
 
 class Stopped(Exception):
     """Raised inside a worker whose results nobody waits for any more."""
 
 
+class _OneCoreEach:
+    """Torch's number of threads, held at one while pools are open.
+
+    Torch's own threads fight for cores with whatever else the machine does, so a worker has only itself. The
+    setting cannot be made for one thread alone (that of MKL is the process's), so it is put back by the last pool.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._pools = 0
+        self._before = 1
+
+    def hold(self) -> int:
+        with self._lock:
+            if self._pools == 0:
+                self._before = torch.get_num_threads()
+            self._pools += 1
+            return self._before
+
+    def release(self) -> None:
+        with self._lock:
+            self._pools -= 1
+            if self._pools == 0:
+                torch.set_num_threads(self._before)
+
+
+_one_core_each = _OneCoreEach()
+
+
 class Pool:
     """Threads for one piece of work; see `pool`."""
 
-    def __init__(self, threads: int) -> None:
-        self.threads = threads
+    def __init__(self) -> None:
+        self.threads = _one_core_each.hold()
         self._stopping = threading.Event()
-        # Torch's own threads fight for cores with whatever else the machine does, so each worker has one.
-        # set_num_threads() holds for the calling thread, but it also becomes the default of threads started
-        # later: put that default back as soon as all workers have theirs.
-        with _starting:
-            before = torch.get_num_threads()
-            ready = threading.Barrier(threads)
-            self._executor = ThreadPoolExecutor(threads, "tellapart", _prepare_thread)
-            try:
-                for future in [self._executor.submit(ready.wait) for _ in range(threads)]:
-                    future.result()
-            finally:
-                torch.set_num_threads(before)
+        self._executor = ThreadPoolExecutor(self.threads, "tellapart", _prepare_thread)
 
     def checkpoint(self) -> None:
         """For workers to call now and then: raises `Stopped` when the pool is being closed."""
@@ -62,12 +79,32 @@ class Pool:
         """Stop at the next checkpoint and wait until no thread is left."""
         self._stopping.set()
         self._executor.shutdown(wait=True, cancel_futures=True)
+        _one_core_each.release()
+
+
+class InThisThread:
+    """What a `Pool` is when torch is set to use one thread: the same, without a thread."""
+
+    def checkpoint(self) -> None:
+        """Nobody can close the pool while this thread works."""
+
+    def map(self, function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
+        """Results in the order of the tasks."""
+        return map(function, tasks)
 
 
 @contextmanager
-def pool(threads: int | None = None) -> Generator[Pool, None, None]:
+def pool() -> Generator[Pool | InThisThread, None, None]:
     """As many single-core threads as torch is set to use; none is left when the block ends, however it ends."""
-    workers = Pool(threads or torch.get_num_threads())
+    if torch.get_num_threads() == 1:
+        was_flushing = _flushes_denormals()
+        torch.set_flush_denormal(True)
+        try:
+            yield InThisThread()
+        finally:
+            torch.set_flush_denormal(was_flushing)
+        return
+    workers = Pool()
     try:
         yield workers
     finally:
@@ -78,3 +115,7 @@ def _prepare_thread() -> None:
     torch.set_num_threads(1)
     # A denormal number costs a hundred times an ordinary one. The flag belongs to this thread alone.
     torch.set_flush_denormal(True)
+
+
+def _flushes_denormals() -> bool:
+    return (torch.full((1,), 2.0**-130) * 1.0).item() == 0

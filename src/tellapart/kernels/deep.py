@@ -55,13 +55,8 @@ class Deep(Kernel):
 
     def plan(self, probe: Tensor, *, additive: bool = False) -> Plan:
         """Plans for κ on the network's output and for q on the points."""
-        training = self.network.training
-        self.network.eval()
-        try:
-            with torch.no_grad():
-                z = self.represent(probe)
-        finally:
-            self.network.train(training)
+        with torch.no_grad():
+            z = self.represent(probe)
         if self.original is None:
             inner = self.kernel.plan(z, additive=additive)
             return Plan(inner.dtype, inner.work, anchored=inner.anchored, parts=(inner,))
@@ -69,6 +64,12 @@ class Deep(Kernel):
 
     def represent(self, x: Tensor) -> Tensor:
         """z(x), one flat row for each point."""
+        for module in self.network.modules():
+            if isinstance(module, nn.modules.batchnorm._BatchNorm) and module.training:
+                raise ValueError(
+                    "With batch normalisation in training mode, k(x, y) depends on the other points of the batch and "
+                    "is no kernel. Use LayerNorm or GroupNorm, or call .eval() on the network."
+                )
         parameter = next(self.network.parameters(), x)
         blocks = [x] if torch.is_grad_enabled() else x.split(_BATCH)
         return torch.cat([self.network(block.to(parameter.dtype)).flatten(1) for block in blocks])

@@ -138,7 +138,11 @@ def plain_t(X: torch.Tensor, Y: torch.Tensor, log_scales: torch.Tensor) -> torch
 
 
 def step_plain(m: int, d: int) -> Callable[[], object]:
-    X, Y, scales = points(m, d, 0), points(m, d, 1) + 0.1, torch.full((d,), -0.5 * math.log(d), requires_grad=True)
+    X, Y, scales = (
+        points(m, d, 0),
+        points(m, d, 1) + 0.1,
+        torch.full((d,), -0.5 * math.log(d), requires_grad=True),
+    )
     return lambda: torch.autograd.grad(plain_t(X, Y, scales), scales)
 
 
@@ -171,8 +175,13 @@ def section_forms() -> dict[str, float]:
     print(f"Quadratic forms of {B} indicators, N = {N:,}, d = {d}, float32")
     print(f"  ours, 1 thread            {one['ours'] * 1e3:8.1f} ms")
     print(f"  (a) stored K @ S          {one['stored'] * 1e3:8.1f} ms   {one['stored'] / one['ours']:5.2f} × ours")
-    print(f"  (b) sgemm, N²B flops      {one['sgemm'] * 1e3:8.1f} ms   ours is {one['ours'] / one['sgemm']:5.2f} × that")
-    print(f"  ours, 2 threads           {two['2'] * 1e3:8.1f} ms   speed-up {two['1'] / two['2']:5.2f} ×", flush=True)
+    print(
+        f"  (b) sgemm, N²B flops      {one['sgemm'] * 1e3:8.1f} ms   ours is {one['ours'] / one['sgemm']:5.2f} × that"
+    )
+    print(
+        f"  ours, 2 threads           {two['2'] * 1e3:8.1f} ms   speed-up {two['1'] / two['2']:5.2f} ×",
+        flush=True,
+    )
     return {
         "stored_over_ours": one["stored"] / one["ours"],
         "ours_over_sgemm": one["ours"] / one["sgemm"],

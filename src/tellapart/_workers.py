@@ -16,7 +16,6 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 
-
 class Stopped(Exception):
     """Raised inside a worker whose results nobody waits for any more."""
 
@@ -37,6 +36,7 @@ class _OneCoreEach:
         with self._lock:
             if self._pools == 0:
                 self._before = torch.get_num_threads()
+                torch.set_num_threads(1)
             self._pools += 1
             return self._before
 
@@ -67,8 +67,13 @@ class Pool:
         """Results in the order of the tasks, with only a few of them waiting at any time."""
         queue = iter(tasks)
         pending: deque[Future[Result]] = deque()
-        for task in islice(queue, self.threads + 1):
+        # A worker that has started leaves this thread little chance to start the next one: they wait for each other.
+        begin = threading.Event()
+        for _ in range(self.threads):
+            self._executor.submit(begin.wait)
+        for task in islice(queue, self.threads + 2):
             pending.append(self._executor.submit(function, task))
+        begin.set()
         while pending:
             result = pending.popleft().result()
             for task in islice(queue, 1):
@@ -112,7 +117,6 @@ def pool() -> Generator[Pool | InThisThread, None, None]:
 
 
 def _prepare_thread() -> None:
-    torch.set_num_threads(1)
     # A denormal number costs a hundred times an ordinary one. The flag belongs to this thread alone.
     torch.set_flush_denormal(True)
 

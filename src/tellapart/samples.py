@@ -63,21 +63,28 @@ def as_sample(data: Any, name: str = "X", *, at_least: int = 1) -> Sample:
     ...
     ValueError: X has 1 NaN among its 2 values, the first at row 1, column 0. Remove or impute them.
     """
-    if not isinstance(data, Sample):
+    if isinstance(data, Sample):
+        sample = data
+    else:
         names = getattr(data, "columns", None)
-        data = Sample(
+        sample = Sample(
             values=_float_tensor(data, name),
             names=None if names is None else tuple(str(column) for column in names),
             from_tensor=isinstance(data, Tensor),
         )
-        _check(data.values, name)
-    if len(data) < at_least:
-        raise ValueError(f"{name} needs at least {at_least} rows, but has {len(data)}.")
-    return data
+        _check(sample.values, name)
+    if len(sample) < at_least:
+        raise ValueError(f"{name} needs at least {at_least} rows, but has {len(sample)}.")
+    return sample
 
 
 def as_pair(
-    X: Any, Y: Any, *, at_least: int = 1, dtype: torch.dtype | None = None, names: tuple[str, str] = ("X", "Y")
+    X: Any,
+    Y: Any,
+    *,
+    at_least: int = 1,
+    dtype: torch.dtype | None = None,
+    names: tuple[str, str] = ("X", "Y"),
 ) -> tuple[Sample, Sample]:
     """Two samples that can be compared: checked, of one row shape, one float type and one device."""
     x, y = (as_sample(data, name, at_least=at_least) for data, name in zip((X, Y), names, strict=True))

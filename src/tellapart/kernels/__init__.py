@@ -6,9 +6,11 @@ One convention for all: ``Gaussian(bandwidth)`` is exp(-|x - y|² / (2 bandwidth
 from .base import Combination, Features, Kernel, Plan, Product, Sum, leaves, map_leaves, probe_rows, take
 from .deep import MLP, Deep
 from .files import load, save
+from .gaussian import ARD, Gaussian, Mixture
 from .given import FromFunction, Precomputed, as_kernel
+from .grid import Grid
 from .products import Linear, Polynomial
-from .stationary import ARD, Gaussian, Grid, Laplacian, Matern, Mixture, RationalQuadratic, Stationary
+from .stationary import Laplacian, Matern, RationalQuadratic, Stationary
 
 __all__ = [
     "ARD",

@@ -6,13 +6,14 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, TypeAlias, Union
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor, nn
 
-#: What `Kernel.tile` compares: tensors (or nested tuples of them) with one row for each point.
-Features: TypeAlias = Union[Tensor, tuple["Features", ...]]
+#: What `Kernel.tile` compares: a tensor with one row for each point, or a nested tuple of such tensors, as the
+#: kernel in question likes it.
+Features: TypeAlias = Any
 
 #: Rows looked at to make a `Plan`.
 PROBE = 128
@@ -66,13 +67,16 @@ class Kernel(nn.Module):
         """What `tile` compares, one row for each row of ``x``."""
         return x.flatten(1)
 
-    def tile(self, a: Features, b: Features, plan: Plan) -> Tensor:
-        """Kernel values between two blocks of features (less a constant if the plan is anchored)."""
+    def tile(self, a: Features, b: Features, plan: Plan, out: Tensor | None = None) -> Tensor:
+        """Kernel values between two blocks of features (less a constant if the plan is anchored).
+
+        ``out`` is memory that the tile may be made in, of its shape and type.
+        """
         raise NotImplementedError
 
-    def tiles(self, a: Features, b: Features, plan: Plan) -> Iterator[Tensor]:
+    def tiles(self, a: Features, b: Features, plan: Plan, out: Tensor | None = None) -> Iterator[Tensor]:
         """One tile for each member."""
-        yield self.tile(a, b, plan)
+        yield self.tile(a, b, plan, out)
 
     def forward(self, x: Tensor, y: Tensor | None = None) -> Tensor:
         """The whole kernel matrix between the rows of ``x`` and those of ``y`` (or of ``x`` again)."""
@@ -136,7 +140,7 @@ class Sum(Combination):
         parts = tuple(part.plan(probe, additive=additive) for part in self.kernels)
         return Plan(probe.dtype, probe.dtype, parts=parts)
 
-    def tile(self, a: Features, b: Features, plan: Plan) -> Tensor:
+    def tile(self, a: Features, b: Features, plan: Plan, out: Tensor | None = None) -> Tensor:
         """The weighted sum of the parts' tiles."""
         weighted = map(torch.mul, self.part_tiles(a, b, plan), self.log_weights.exp().to(plan.dtype))
         return reduce(torch.add, weighted)
@@ -153,7 +157,7 @@ class Product(Combination):
             parts = tuple(part.plan(probe) for part in self.kernels)
         return Plan(probe.dtype, probe.dtype, anchored=anchored, parts=parts)
 
-    def tile(self, a: Features, b: Features, plan: Plan) -> Tensor:
+    def tile(self, a: Features, b: Features, plan: Plan, out: Tensor | None = None) -> Tensor:
         """The product of the parts' tiles."""
         tiles = self.part_tiles(a, b, plan)
         if plan.anchored:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from .base import Features, Kernel, Plan
-from .stationary import Gaussian
+from .gaussian import Gaussian
 
 #: Rows that pass the network at a time when no gradient is wanted.
 _BATCH = 4096
@@ -22,7 +23,7 @@ class MLP(nn.Sequential):
         if len(widths) < 2:
             raise ValueError(f"widths must name at least the input and the output, but is {list(widths)}.")
         layers: list[nn.Module] = [nn.Flatten()]
-        for into, out in zip(widths, widths[1:], strict=False):
+        for into, out in pairwise(widths):
             layers += [nn.Linear(into, out), nn.Softplus()]
         super().__init__(*layers[:-1])
         self.widths = list(widths)
@@ -40,7 +41,12 @@ class Deep(Kernel):
     """
 
     def __init__(
-        self, network: nn.Module, kernel: Kernel | None = None, *, original: Kernel | None = None, epsilon: float = 0.1
+        self,
+        network: nn.Module,
+        kernel: Kernel | None = None,
+        *,
+        original: Kernel | None = None,
+        epsilon: float = 0.1,
     ) -> None:
         super().__init__()
         if not isinstance(network, nn.Module):
@@ -79,7 +85,7 @@ class Deep(Kernel):
         inner = self.kernel.features(self.represent(x), plan.parts[0])
         return (inner,) if self.original is None else (inner, self.original.features(x, plan.parts[1]))
 
-    def tile(self, a: Features, b: Features, plan: Plan) -> Tensor:
+    def tile(self, a: Features, b: Features, plan: Plan, out: Tensor | None = None) -> Tensor:
         """Κ of the learned features, made safe by q where given."""
         learned = self.kernel.tile(a[0], b[0], plan.parts[0])
         if self.original is None:

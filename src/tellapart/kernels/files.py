@@ -14,13 +14,15 @@ from torch import nn
 
 from .base import Combination, Kernel, Product, Sum
 from .deep import MLP, Deep
+from .gaussian import ARD, Gaussian, Mixture
 from .given import FromFunction, Precomputed
 from .products import Linear, Polynomial
-from .stationary import ARD, Gaussian, Laplacian, Matern, Mixture, RationalQuadratic
+from .stationary import Laplacian, Matern, RationalQuadratic
 
-_PLAIN = {kind.__name__: kind for kind in (Gaussian, ARD, Mixture, RationalQuadratic, Matern, Laplacian)}
-_PLAIN |= {kind.__name__: kind for kind in (Linear, Polynomial)}  # type: ignore[dict-item]
-_COMBINED = {kind.__name__: kind for kind in (Sum, Product)}
+_PLAIN: dict[str, type[Kernel]] = {
+    kind.__name__: kind for kind in (Gaussian, ARD, Mixture, RationalQuadratic, Matern, Laplacian, Linear, Polynomial)
+}
+_COMBINED: dict[str, type[Combination]] = {kind.__name__: kind for kind in (Sum, Product)}
 
 
 def save(kernel: Kernel, path: str | os.PathLike[str]) -> None:
@@ -46,7 +48,7 @@ def load(path: str | os.PathLike[str], network: nn.Module | None = None) -> Kern
         For a `Deep` kernel whose network is not an `MLP`: a network of the same architecture, whose weights are
         then replaced by the stored ones.
     """
-    with safe_open(str(path), "pt") as file:  # type: ignore[no-untyped-call]
+    with safe_open(str(path), "pt") as file:
         metadata = file.metadata() or {}
         if "tellapart" not in metadata:
             raise ValueError(f"{path} is a safetensors file, but not a kernel written by tellapart.kernels.save.")
@@ -75,7 +77,9 @@ def _make(spec: dict[str, Any], network: nn.Module | None) -> Kernel:
     if name == "Deep":
         config = spec["config"]
         if network is None and "widths" not in config:
-            raise ValueError(f"This kernel has a network of class {config['network']}: give one as load(path, network=…).")
+            raise ValueError(
+                f"This kernel has a network of class {config['network']}: give one as load(path, network=…)."
+            )
         original = None if spec["original"] is None else _make(spec["original"], network)
         return Deep(network or MLP(config["widths"]), _make(spec["inner"], network), original=original)
     if name == "Precomputed":

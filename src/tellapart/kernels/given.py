@@ -50,9 +50,9 @@ class Precomputed(Kernel):
             )
         return rows[:, 0].detach().long()
 
-    def tile(self, a: Features, b: Features, plan: Plan) -> Tensor:
+    def tile(self, a: Features, b: Features, plan: Plan, out: Tensor | None = None) -> Tensor:
         """The entries in question."""
-        return self.matrix[a[:, None], b]  # type: ignore[index, call-overload]
+        return self.matrix[a[:, None], b]
 
     def config(self) -> dict[str, Any]:
         """The size of the matrix."""
@@ -87,7 +87,7 @@ class FromFunction(Kernel):
         """The points as they are."""
         return x
 
-    def tile(self, a: Features, b: Features, plan: Plan) -> Tensor:
+    def tile(self, a: Features, b: Features, plan: Plan, out: Tensor | None = None) -> Tensor:
         """What the function returns, as a tensor."""
         values = torch.as_tensor(self.function(a, b))
         if values.shape != (len(a), len(b)):
@@ -103,7 +103,9 @@ def as_kernel(kernel: Any) -> Kernel:
     if isinstance(kernel, Kernel):
         return kernel
     if isinstance(kernel, type):
-        raise TypeError(f"kernel must be a kernel object, but is the class {kernel.__name__}: write {kernel.__name__}(…).")
+        raise TypeError(
+            f"kernel must be a kernel object, but is the class {kernel.__name__}: write {kernel.__name__}(…)."
+        )
     if callable(kernel):
         return FromFunction(kernel)
     raise TypeError(

@@ -21,9 +21,9 @@ class Linear(Kernel):
         """The points, centred where that is allowed."""
         return x.flatten(1) if plan.origin is None else x.flatten(1) - plan.origin
 
-    def tile(self, a: Features, b: Features, plan: Plan) -> Tensor:
+    def tile(self, a: Features, b: Features, plan: Plan, out: Tensor | None = None) -> Tensor:
         """All inner products."""
-        return torch.mm(a, b.T)  # type: ignore[arg-type, union-attr]
+        return torch.mm(a, b.T)
 
 
 class Polynomial(Kernel):
@@ -51,10 +51,10 @@ class Polynomial(Kernel):
         """The points in the type of the plan."""
         return x.flatten(1).to(plan.work)
 
-    def tile(self, a: Features, b: Features, plan: Plan) -> Tensor:
+    def tile(self, a: Features, b: Features, plan: Plan, out: Tensor | None = None) -> Tensor:
         """The power of the inner product."""
-        product = torch.mm(a, b.T)  # type: ignore[arg-type, union-attr]
-        gamma = 1 / a.shape[1] if self.gamma is None else self.gamma  # type: ignore[union-attr]
+        product = torch.mm(a, b.T)
+        gamma = 1 / a.shape[1] if self.gamma is None else self.gamma
         return (product * gamma + self.coef0) ** self.degree
 
     def config(self) -> dict[str, Any]:

@@ -1,0 +1,47 @@
+"""Many bandwidths at the price of one set of distances."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from torch import Tensor
+
+from .base import Features, Kernel, Plan, log_positive
+from .gaussian import Gaussian
+from .stationary import Stationary
+
+
+class Grid(Kernel):
+    """One kernel family at many bandwidths, for which distances are computed once. Not to be learned.
+
+    >>> len(Grid([0.5, 1, 2]).bandwidths)
+    3
+    """
+
+    def __init__(self, bandwidths: Sequence[float] | Tensor, family: type[Stationary] = Gaussian) -> None:
+        super().__init__()
+        logs = log_positive("bandwidths", bandwidths)
+        if logs.ndim != 1 or not len(logs):
+            raise ValueError(f"bandwidths must be a list of numbers, but has shape {tuple(logs.shape)}.")
+        self.bandwidths = logs.exp()
+        self.family = family
+        self.members = len(logs)
+        self.finest = family(float(self.bandwidths.min())).requires_grad_(False)
+
+    def plan(self, probe: Tensor, *, additive: bool = False) -> Plan:
+        """Where each member is anchored or not."""
+        plan = self.finest.plan(probe)
+        near = [self.family(float(b)).plan(probe, additive=additive).anchored for b in self.bandwidths]
+        return replace(plan, parts=tuple(replace(plan, anchored=anchored) for anchored in near))
+
+    def features(self, x: Tensor, plan: Plan) -> Features:
+        """Those of the smallest bandwidth."""
+        return self.finest.features(x, plan)
+
+    def tiles(self, a: Features, b: Features, plan: Plan, out: Tensor | None = None) -> Iterator[Tensor]:
+        """A tile for each bandwidth."""
+        exponent = self.finest.exponent(a, b, out).to(plan.dtype)
+        for bandwidth, part in zip(self.bandwidths, plan.parts, strict=True):
+            factor = (self.finest.bandwidth / float(bandwidth)) ** self.finest.degree
+            yield self.finest.profile(exponent * factor, part.anchored)

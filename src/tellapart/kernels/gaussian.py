@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from .base import Features, Plan, log_positive
-from .stationary import Radial, deepest
+from .stationary import Radial, deepest, half_norms
 
 _LOG2_E = math.log2(math.e)
 
@@ -189,7 +189,7 @@ class _HalfNorms(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, z: Tensor, log_scale: Tensor) -> Tensor:
         ctx.save_for_backward(z)
-        return torch.linalg.vector_norm(z, dim=1).square() * -0.5
+        return half_norms(z)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> Any:

@@ -94,7 +94,7 @@ class Radial(Stationary):
     def features(self, x: Tensor, plan: Plan) -> Features:
         """The centred and scaled points z, and -|z|²/2."""
         z = super().features(x, plan)
-        return z, torch.linalg.vector_norm(z, dim=1).square() * -0.5
+        return z, half_norms(z)
 
     def spread(self, z: Tensor) -> tuple[float, float]:
         """The mean of |x - y|²/2 over all pairs is that of |x|² about the centre; |x|² + |y|² - 2xy may cancel."""
@@ -175,6 +175,12 @@ class Laplacian(Stationary):
     def profile(self, exponent: Tensor, anchored: bool) -> Tensor:
         """The exponential."""
         return exponent.expm1_() if anchored else exponent.exp_()
+
+
+def half_norms(z: Tensor) -> Tensor:
+    """-|z|²/2 of each row, without a copy of z."""
+    norms: Tensor = torch.linalg.vector_norm(z, dim=1)
+    return norms.square() * -0.5
 
 
 def deepest(dtype: torch.dtype) -> float:

@@ -12,7 +12,7 @@ from torch.autograd.function import once_differentiable
 
 from .. import _workers
 from ..kernels import leaves
-from .tiles import Block, Tiling
+from .tiles import Block, Tiling, on_diagonal
 
 Progress: TypeAlias = Callable[[int, int], None]
 
@@ -89,9 +89,8 @@ def _stream(reduction: Reduction, tiling: Tiling, kept: Kept | None, progress: P
                 graph = tiling.differentiable_tile(rows, columns)
                 if graph[0].requires_grad:
                     kept[rows.pooled.start, columns.pooled.start] = graph
-                tiles: Iterable[Tensor] = [graph[0].detach()]
-                if rows.pooled.start == columns.pooled.start:
-                    tiles = [graph[0].detach().clone()]
+                tile = graph[0].detach()
+                tiles: Iterable[Tensor] = [tile.clone() if on_diagonal(rows, columns) else tile]
             else:
                 tiles = tiling.tiles(rows, columns)
             with torch.no_grad():

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ..kernels import Kernel, probe_rows, take
 from .engine import Progress, reduce
-from .tiles import Block, Memory, Tiling, strict_upper
+from .tiles import Block, Memory, Tiling, on_diagonal, strict_upper
 
 
 @dataclass(frozen=True)
@@ -177,8 +177,8 @@ class _SumsReduction:
 
     def _diagonals(self, rows: Block, columns: Block, tile: Tensor) -> Iterator[tuple[int, Tensor]]:
         """k(X_i, X_i) or k(Y_i, Y_i); with m = n also k(X_i, Y_i), each where the tile has them."""
-        if rows.pooled.start == columns.pooled.start:
-            yield rows.sample, tile.diagonal()
+        if on_diagonal(rows, columns):
+            yield rows.sample, tile.diagonal(rows.pooled.start - columns.pooled.start)
         m, n = self.tiling.sizes
         offset = rows.local.start - columns.local.start
         if m == n and rows.sample != columns.sample and -len(tile) < offset < tile.shape[1]:

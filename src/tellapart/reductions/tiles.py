@@ -101,9 +101,16 @@ class Tiling:
         return tile, leaves(a), leaves(b)
 
 
+def on_diagonal(rows: Block, columns: Block) -> bool:
+    """Whether the tile between two blocks has entries on or below the diagonal of the whole matrix."""
+    return bool(columns.pooled.start < rows.pooled.stop)
+
+
 def strict_upper(tile: Tensor, rows: Block, columns: Block) -> Tensor:
     """The tile without what lies on or below the diagonal of the whole matrix, in place."""
-    return tile.triu_(1) if rows.pooled.start == columns.pooled.start else tile
+    if not on_diagonal(rows, columns):
+        return tile
+    return tile.triu_(rows.pooled.start - columns.pooled.start + 1)
 
 
 def cut(start: int, stop: int, length: int) -> list[slice]:

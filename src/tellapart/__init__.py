@@ -14,6 +14,8 @@ from .estimators import (
     t_statistic,
 )
 from .samples import Sample
+from .selection import median_bandwidth
+from .testing import TestResult, mmd_test
 
 __version__ = _version("tellapart")
 
@@ -21,12 +23,15 @@ __all__ = [
     "BlockEstimate",
     "Estimate",
     "Sample",
+    "TestResult",
     "__version__",
     "asymptotic_power",
     "block_estimate",
     "estimate",
     "kernels",
+    "median_bandwidth",
     "mmd2",
     "mmd2_variance",
+    "mmd_test",
     "t_statistic",
 ]

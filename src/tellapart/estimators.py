@@ -11,11 +11,10 @@ from torch import Tensor
 
 from . import reductions
 from .kernels import as_kernel
-from .reductions import Sums
+from .reductions import Memory, Sums
 from .samples import Sample, as_pair
 
 Estimator = Literal["full", "paired", "biased"]
-Memory = int | float | str | None
 
 
 @dataclass(frozen=True)

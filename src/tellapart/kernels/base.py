@@ -55,17 +55,17 @@ class Kernel(nn.Module):
     #: How many kernels are evaluated side by side (`Grid` has one for each bandwidth).
     members = 1
 
-    def plan(self, probe: Tensor, *, additive: bool = False) -> Plan:
-        """Settle how to compute tiles for data that look like ``probe``.
+    def plan(self, probe: Tensor, *, additive: bool = False, dtype: torch.dtype | None = None) -> Plan:
+        """Settle how to compute tiles for data that look like ``probe``, in ``dtype`` (that of the data if None).
 
         With ``additive``, the kernel may be changed by f(x) + f(y) for any f, which changes neither MMD² nor its
         variance, if that is more accurate.
         """
-        return Plan(probe.dtype, probe.dtype)
+        return Plan(dtype or probe.dtype, probe.dtype)
 
     def features(self, x: Tensor, plan: Plan) -> Features:
         """What `tile` compares, one row for each row of ``x``."""
-        return x.flatten(1)
+        return x.flatten(1).to(plan.dtype)
 
     def tile(self, a: Features, b: Features, plan: Plan, out: Tensor | None = None) -> Tensor:
         """Kernel values between two blocks of features (less a constant if the plan is anchored).
@@ -135,10 +135,10 @@ class Sum(Combination):
         logs = log_positive("weights", [1.0] * len(parts) if weights is None else weights)
         self.log_weights = nn.Parameter(logs, requires_grad=False)
 
-    def plan(self, probe: Tensor, *, additive: bool = False) -> Plan:
+    def plan(self, probe: Tensor, *, additive: bool = False, dtype: torch.dtype | None = None) -> Plan:
         """Each part makes its own plan."""
-        parts = tuple(part.plan(probe, additive=additive) for part in self.kernels)
-        return Plan(probe.dtype, probe.dtype, parts=parts)
+        parts = tuple(part.plan(probe, additive=additive, dtype=dtype) for part in self.kernels)
+        return Plan(dtype or probe.dtype, probe.dtype, parts=parts)
 
     def tile(self, a: Features, b: Features, plan: Plan, out: Tensor | None = None) -> Tensor:
         """The weighted sum of the parts' tiles."""
@@ -149,13 +149,13 @@ class Sum(Combination):
 class Product(Combination):
     """k(x, y) = Π_c k_c(x, y), made by ``k1 * k2``."""
 
-    def plan(self, probe: Tensor, *, additive: bool = False) -> Plan:
+    def plan(self, probe: Tensor, *, additive: bool = False, dtype: torch.dtype | None = None) -> Plan:
         """Anchored if every part is: Π(1 + t_c) - 1 is then computed from the small t_c."""
-        parts = tuple(part.plan(probe, additive=additive) for part in self.kernels)
+        parts = tuple(part.plan(probe, additive=additive, dtype=dtype) for part in self.kernels)
         anchored = all(part.anchored for part in parts)
         if not anchored:
-            parts = tuple(part.plan(probe) for part in self.kernels)
-        return Plan(probe.dtype, probe.dtype, anchored=anchored, parts=parts)
+            parts = tuple(part.plan(probe, dtype=dtype) for part in self.kernels)
+        return Plan(dtype or probe.dtype, probe.dtype, anchored=anchored, parts=parts)
 
     def tile(self, a: Features, b: Features, plan: Plan, out: Tensor | None = None) -> Tensor:
         """The product of the parts' tiles."""

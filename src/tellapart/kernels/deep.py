@@ -59,14 +59,15 @@ class Deep(Kernel):
         if original is not None:
             self.logit_epsilon = nn.Parameter(torch.logit(torch.tensor(epsilon, dtype=torch.float64)))
 
-    def plan(self, probe: Tensor, *, additive: bool = False) -> Plan:
+    def plan(self, probe: Tensor, *, additive: bool = False, dtype: torch.dtype | None = None) -> Plan:
         """Plans for κ on the network's output and for q on the points."""
         with torch.no_grad():
             z = self.represent(probe)
         if self.original is None:
-            inner = self.kernel.plan(z, additive=additive)
+            inner = self.kernel.plan(z, additive=additive, dtype=dtype)
             return Plan(inner.dtype, inner.work, anchored=inner.anchored, parts=(inner,))
-        return Plan(z.dtype, z.dtype, parts=(self.kernel.plan(z), self.original.plan(probe)))
+        dtype = dtype or z.dtype
+        return Plan(dtype, dtype, parts=(self.kernel.plan(z, dtype=dtype), self.original.plan(probe, dtype=dtype)))
 
     def represent(self, x: Tensor) -> Tensor:
         """z(x), one flat row for each point."""

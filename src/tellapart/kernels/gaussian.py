@@ -71,12 +71,12 @@ class ARD(Gaussian):
         """One for each coordinate."""
         return self.log_scales - self.log_bandwidth
 
-    def plan(self, probe: Tensor, *, additive: bool = False) -> Plan:
+    def plan(self, probe: Tensor, *, additive: bool = False, dtype: torch.dtype | None = None) -> Plan:
         """Also: check the width of the data."""
         width = probe.flatten(1).shape[1]
         if width != len(self.log_scales):
             raise ValueError(f"The kernel ARD({len(self.log_scales)}) does not fit data with {width} coordinates.")
-        return super().plan(probe, additive=additive)
+        return super().plan(probe, additive=additive, dtype=dtype)
 
     def features(self, x: Tensor, plan: Plan) -> Features:
         """Here -|z|²/2 has a gradient with respect to the scales; that of z·z' is taken in the tile."""

@@ -36,9 +36,9 @@ class Precomputed(Kernel):
             raise ValueError("matrix must be symmetric. Use (K + K.T) / 2 if it only fails by rounding.")
         self.register_buffer("matrix", values)
 
-    def plan(self, probe: Tensor, *, additive: bool = False) -> Plan:
+    def plan(self, probe: Tensor, *, additive: bool = False, dtype: torch.dtype | None = None) -> Plan:
         """Tiles in the type of the matrix."""
-        return Plan(self.matrix.dtype, self.matrix.dtype)
+        return Plan(dtype or self.matrix.dtype, self.matrix.dtype)
 
     def features(self, x: Tensor, plan: Plan) -> Features:
         """Row numbers."""
@@ -52,7 +52,7 @@ class Precomputed(Kernel):
 
     def tile(self, a: Features, b: Features, plan: Plan, out: Tensor | None = None) -> Tensor:
         """The entries in question."""
-        return self.matrix[a[:, None], b]
+        return self.matrix[a[:, None], b].to(plan.dtype)
 
     def config(self) -> dict[str, Any]:
         """The size of the matrix."""
@@ -73,9 +73,9 @@ class FromFunction(Kernel):
             raise TypeError(f"function must be callable on two blocks of points, but is {type(function).__name__}.")
         self.function = function
 
-    def plan(self, probe: Tensor, *, additive: bool = False) -> Plan:
+    def plan(self, probe: Tensor, *, additive: bool = False, dtype: torch.dtype | None = None) -> Plan:
         """Try the function once, and see that it is symmetric."""
-        plan = Plan(probe.dtype, probe.dtype)
+        plan = Plan(dtype or probe.dtype, probe.dtype)
         with torch.no_grad():
             tile = self.tile(probe, probe[: len(probe) // 2 + 1], plan)
             again = self.tile(probe[: len(probe) // 2 + 1], probe, plan)

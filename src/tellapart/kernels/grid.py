@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+import torch
 from torch import Tensor
 
 from .base import Features, Kernel, Plan, log_positive
@@ -29,9 +30,9 @@ class Grid(Kernel):
         self.members = len(logs)
         self.finest = family(float(self.bandwidths.min())).requires_grad_(False)
 
-    def plan(self, probe: Tensor, *, additive: bool = False) -> Plan:
+    def plan(self, probe: Tensor, *, additive: bool = False, dtype: torch.dtype | None = None) -> Plan:
         """Where each member is anchored or not."""
-        plan = self.finest.plan(probe)
+        plan = self.finest.plan(probe, dtype=dtype)
         near = [self.family(float(b)).plan(probe, additive=additive).anchored for b in self.bandwidths]
         return replace(plan, parts=tuple(replace(plan, anchored=anchored) for anchored in near))
 

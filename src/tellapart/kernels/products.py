@@ -13,13 +13,14 @@ from .base import Features, Kernel, Plan
 class Linear(Kernel):
     """k(x, y) = x·y: MMD is then the distance between the two means."""
 
-    def plan(self, probe: Tensor, *, additive: bool = False) -> Plan:
+    def plan(self, probe: Tensor, *, additive: bool = False, dtype: torch.dtype | None = None) -> Plan:
         """Centring changes x·y by f(x) + f(y)."""
-        return Plan(probe.dtype, probe.dtype, probe.flatten(1).mean(0) if additive else None)
+        return Plan(dtype or probe.dtype, probe.dtype, probe.flatten(1).mean(0) if additive else None)
 
     def features(self, x: Tensor, plan: Plan) -> Features:
         """The points, centred where that is allowed."""
-        return x.flatten(1) if plan.origin is None else x.flatten(1) - plan.origin
+        x = x.flatten(1)
+        return (x if plan.origin is None else x - plan.origin).to(plan.dtype)
 
     def tile(self, a: Features, b: Features, plan: Plan, out: Tensor | None = None) -> Tensor:
         """All inner products."""
@@ -39,12 +40,12 @@ class Polynomial(Kernel):
             raise ValueError(f"coef0 must not be negative (k would not be positive definite), but is {coef0!r}.")
         self.degree, self.gamma, self.coef0 = degree, gamma, coef0
 
-    def plan(self, probe: Tensor, *, additive: bool = False) -> Plan:
+    def plan(self, probe: Tensor, *, additive: bool = False, dtype: torch.dtype | None = None) -> Plan:
         """In float64 where the points are far from 0 for their spread."""
         flat = probe.flatten(1).double()
         spread = (flat - flat.mean(0)).square().sum(1).mean()
         far = bool(flat.square().sum(1).max() > 100 * spread)
-        dtype = torch.float64 if far else probe.dtype
+        dtype = torch.float64 if far else dtype or probe.dtype
         return Plan(dtype, dtype)
 
     def features(self, x: Tensor, plan: Plan) -> Features:

@@ -49,18 +49,20 @@ class Stationary(Kernel):
         return ", ".join(filter(None, [f"bandwidth={self.bandwidth:.4g}", super().extra_repr()]))
 
     @torch.no_grad()
-    def plan(self, probe: Tensor, *, additive: bool = False) -> Plan:
+    def plan(self, probe: Tensor, *, additive: bool = False, dtype: torch.dtype | None = None) -> Plan:
         """Centre on the probe, and decide by its spread."""
         flat = probe.flatten(1)
+        dtype = dtype or flat.dtype
         origin = flat.mean(0)
-        typical, error = self.spread((flat - origin) * self.scale().to(flat.dtype))
-        work = torch.float64 if error > _TOLERANCE else flat.dtype
-        return Plan(flat.dtype, work, origin, anchored=additive and typical < _NEARLY_CONSTANT)
+        typical, cancelling = self.spread((flat - origin) * self.scale().to(flat.dtype))
+        work = torch.float64 if cancelling * torch.finfo(dtype).eps > _TOLERANCE else dtype
+        return Plan(dtype, work, origin, anchored=additive and typical < _NEARLY_CONSTANT)
 
     def features(self, x: Tensor, plan: Plan) -> Features:
         """The centred and scaled points."""
         assert plan.origin is not None
-        centred = x.flatten(1).to(plan.work) - plan.origin
+        x = x.flatten(1)
+        centred = (x.to(torch.promote_types(x.dtype, plan.work)) - plan.origin).to(plan.work)
         scale = self.scale().detach().to(plan.work) * math.sqrt(self.unit)
         return centred * scale if centred.requires_grad else centred.mul_(scale)
 
@@ -76,7 +78,7 @@ class Stationary(Kernel):
         return exponent * one.to(exponent.dtype)
 
     def spread(self, z: Tensor) -> tuple[float, float]:
-        """The typical size, and the possible error, of an exponent between these scaled and centred points."""
+        """The typical size of an exponent between these scaled and centred points, and of what may cancel in it."""
         raise NotImplementedError
 
     def exponent(self, a: Features, b: Features, out: Tensor | None = None) -> Tensor:
@@ -99,7 +101,7 @@ class Radial(Stationary):
     def spread(self, z: Tensor) -> tuple[float, float]:
         """The mean of |x - y|²/2 over all pairs is that of |x|² about the centre; |x|² + |y|² - 2xy may cancel."""
         squares = torch.linalg.vecdot(z, z)
-        return float(squares.mean()), 2 * torch.finfo(z.dtype).eps * float(squares.max())
+        return float(squares.mean()), 2 * float(squares.max())
 
     def exponent(self, a: Features, b: Features, out: Tensor | None = None) -> Tensor:
         """z·z' - |z|²/2 - |z'|²/2."""

@@ -15,5 +15,6 @@ Cost: N²/2 kernel evaluations for N points, and memory for the features and a f
 from .engine import Progress
 from .products import Forms, bin_sums, product, quadratic_forms
 from .sums import Sums, block_sums, sums
+from .tiles import Memory
 
-__all__ = ["Forms", "Progress", "Sums", "bin_sums", "block_sums", "product", "quadratic_forms", "sums"]
+__all__ = ["Forms", "Memory", "Progress", "Sums", "bin_sums", "block_sums", "product", "quadratic_forms", "sums"]

@@ -30,16 +30,17 @@ def quadratic_forms(
     samples: Sequence[Tensor],
     S: Tensor,
     *,
+    dtype: torch.dtype | None = None,
     max_memory: Memory = None,
     progress: Progress | None = None,
 ) -> Forms:
     """Quadratic forms of the pooled kernel matrix without its diagonal, for all columns of ``S`` at once (MATHS §4).
 
     ``S`` has a row for each point of the samples, one after the other; any type of number will do, and a
-    matrix of bytes saves memory. Costs N²/2 kernel evaluations and N²B operations of a matrix product.
-    Differentiable like `sums`.
+    matrix of bytes saves memory. Tiles are in ``dtype``, that of the data if None.
+    Costs N²/2 kernel evaluations and N²B operations of a matrix product. Differentiable like `sums`.
     """
-    tiling = Tiling(kernel, samples, additive=True, max_memory=max_memory, columns=S.shape[1])
+    tiling = Tiling(kernel, samples, additive=True, max_memory=max_memory, columns=S.shape[1], dtype=dtype)
     if len(S) != sum(tiling.sizes):
         raise ValueError(f"S must have {sum(tiling.sizes)} rows, one for each point, but has {len(S)}.")
     return Forms(*reduce(_FormsReduction(tiling, S), tiling, progress))
@@ -51,6 +52,7 @@ def bin_sums(
     bins: Tensor,
     count: int,
     *,
+    dtype: torch.dtype | None = None,
     max_memory: Memory = None,
     progress: Progress | None = None,
 ) -> Tensor:
@@ -59,7 +61,7 @@ def bin_sums(
     ``bins`` gives the bin of every point. Costs little more than the kernel evaluations if bins lie together.
     Not differentiable.
     """
-    tiling = Tiling(kernel, samples, additive=True, max_memory=max_memory)
+    tiling = Tiling(kernel, samples, additive=True, max_memory=max_memory, dtype=dtype)
     with torch.no_grad():
         (result,) = reduce(_BinsReduction(tiling, bins, count), tiling, progress)
     return result

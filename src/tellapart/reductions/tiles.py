@@ -43,13 +43,14 @@ class Tiling:
         additive: bool,
         max_memory: Memory,
         columns: int = 2,
+        dtype: torch.dtype | None = None,
     ) -> None:
         self.kernel = kernel
         self._of_thread = threading.local()
         self.device = samples[0].device
         self.sizes = [len(sample) for sample in samples]
         self.starts = [sum(self.sizes[:k]) for k in range(len(samples))]
-        self.plan = kernel.plan(probe_rows(*samples), additive=additive)
+        self.plan = kernel.plan(probe_rows(*samples), additive=additive, dtype=dtype)
         self.features = [kernel.features(sample, self.plan) for sample in samples]
         self.detached = [map_leaves(Tensor.detach, features) for features in self.features]
         self.height, self.width = tile_size(

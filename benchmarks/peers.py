@@ -1,17 +1,19 @@
 """Our permutation test against the packages that one would pick instead, as ratios measured in one run.
 
-    python benchmarks/peers.py --install             # make every peer's environment (3-4 GB in all), then run
+    python benchmarks/peers.py --install             # make every peer's environment (4.6 GB in all), then run
     python benchmarks/peers.py --install hyppo       # make, or make anew, this one, then run
     python benchmarks/peers.py                       # ours, and every peer that has an environment
     python benchmarks/peers.py --only hyppo scipy --m 1000 --json peers.json
 
-The problem is that of Figure 1 of Sutherland et al. (2017): m standard normal points against m Laplace points of the
-same mean and variance, in float64. All use the kernel exp(-|x-y|²/(2σ²)), σ being the median distance of the pooled
-sample, and the same number of permutations, except where the remark says otherwise; σ is found before the clock starts.
+The problem is that of Figure 1 of Sutherland et al. (2017): m standard normal points against m Laplace points of
+the same mean and variance. All use the kernel exp(-|x-y|²/(2σ²)), σ being the median distance of the pooled sample,
+found before the clock starts, and the same number of permutations, except where the remark says otherwise. The data
+are float64; ours is run as it comes, with tiles in single precision, and in double precision like the others.
 
 Each peer lives in benchmarks/.peers/NAME and runs in a process of its own, which calls it once on a few points (so
-that imports and compilation are not timed) and then measures. Seconds are a median; MB is the peak of the process,
-or of a worker of its own, above what it had reached by then. A peer that fails has the reason as its remark.
+that imports and compilation are not timed) and then measures. Times are medians. The ratio is of CPU seconds, which
+a busy machine disturbs less; where seconds are far above them, the machine was busy. MB is the peak of the process,
+or of its largest worker, above what it had reached before. A peer that fails has the reason as its remark.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
@@ -35,8 +38,8 @@ from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 ENVIRONMENTS = ROOT / "benchmarks" / ".peers"
-OURS = "tellapart"
-THREAD_SETTINGS = ["OMP", "MKL", "OPENBLAS", "NUMBA", "NUMEXPR"]
+OURS, DOUBLE = "tellapart", "tellapart-double"
+THREADED = ["OMP", "MKL", "OPENBLAS", "NUMBA", "NUMEXPR"]
 WARM_UP_POINTS = 100
 SLOW = 10.0  # seconds; what takes longer is timed once
 
@@ -45,11 +48,12 @@ SLOW = 10.0  # seconds; what takes longer is timed once
 # They import what they need themselves, because each runs where only its own package is installed.
 
 
-def tellapart(X, Y, settings):
+def tellapart(X, Y, settings, precision="single"):
     import tellapart as ta
 
     kernel = ta.kernels.Gaussian(settings.bandwidth)
-    result = ta.mmd_test(X, Y, kernel=kernel, null="permutation", permutations=settings.permutations, rng=settings.seed)
+    null = {"null": "permutation", "permutations": settings.permutations, "rng": settings.seed}
+    result = ta.mmd_test(X, Y, kernel=kernel, precision=precision, **null)
     return result.statistic, result.pvalue
 
 
@@ -59,14 +63,8 @@ def alibi_detect(X, Y, settings):
     from alibi_detect.cd import MMDDrift
 
     torch.manual_seed(settings.seed)
-    detector = MMDDrift(
-        X,
-        backend="pytorch",
-        sigma=np.array([settings.bandwidth]),
-        configure_kernel_from_x_ref=False,
-        n_permutations=settings.permutations,
-        device="cpu",
-    )
+    kernel = {"sigma": np.array([settings.bandwidth]), "configure_kernel_from_x_ref": False}
+    detector = MMDDrift(X, backend="pytorch", n_permutations=settings.permutations, device="cpu", **kernel)
     result = detector.predict(Y)["data"]
     return result["distance"], result["p_val"]
 
@@ -81,15 +79,12 @@ def torchdrift(X, Y, settings):
 
 
 def frouros(X, Y, settings):
-    from functools import partial
-
     from frouros.callbacks import PermutationTestDistanceBased
     from frouros.detectors.data_drift import MMD
     from frouros.utils.kernels import rbf_kernel
 
-    null = PermutationTestDistanceBased(
-        settings.permutations, num_jobs=settings.threads, method="conservative", random_state=settings.seed
-    )
+    how = {"num_jobs": settings.threads, "method": "conservative", "random_state": settings.seed}
+    null = PermutationTestDistanceBased(settings.permutations, **how)
     detector = MMD(kernel=partial(rbf_kernel, sigma=settings.bandwidth), callbacks=null)
     detector.fit(X=X)
     result, logs = detector.compare(X=Y)
@@ -183,13 +178,14 @@ class Peer(NamedTuple):
 
 
 PEERS = {
-    OURS: Peer((OURS,), tellapart),
+    OURS: Peer((OURS,), tellapart, "single precision, its default: all others use double"),
+    DOUBLE: Peer((OURS,), partial(tellapart, precision="double"), "double precision, like the others"),
     "alibi-detect": Peer(("alibi-detect==0.13.0", "torch"), alibi_detect, "torch backend; p can be 0"),
     "torchdrift": Peer(("torchdrift==0.1.0.post1", "torch", "numpy", "tqdm"), torchdrift, "p can be 0"),
     "frouros": Peer(("frouros==0.9.0",), frouros, "kernel made anew for each permutation"),
-    "hyppo": Peer(("hyppo==0.5.2",), hyppo, "MMD as HSIC, rescaled; takes no seed"),
-    "kerneltests": Peer(("kerneltests==0.0.1",), kerneltests, "MMD-FUSE, 2 bandwidths of its own: the fewest"),
-    "goodpoints": Peer(("goodpoints==0.6.3",), goodpoints, "CTT, g = 4: approximate, permutes 32 bins"),
+    "hyppo": Peer(("hyppo==0.5.2",), hyppo, "MMD as HSIC, normalised; takes no seed"),
+    "kerneltests": Peer(("kerneltests==0.0.1",), kerneltests, "MMD-FUSE, its own 2 bandwidths (the fewest)"),
+    "goodpoints": Peer(("goodpoints==0.6.3",), goodpoints, "CTT: 32 bins, each thinned to 4^k points"),
     "scipy": Peer(("scipy==1.17.1",), scipy, "permutation_test of indices, one product"),
     "naive": Peer(("numpy==2.4.6",), naive, "kernel matrix shuffled in NumPy"),
     # Nothing is fetched under this name: whoever registers it later need not be the author.
@@ -198,19 +194,21 @@ PEERS = {
 
 
 def environment_of(name: str) -> Path:
-    return ROOT / ".venv" if name == OURS else ENVIRONMENTS / name
+    return ROOT / ".venv" if name in (OURS, DOUBLE) else ENVIRONMENTS / name
 
 
 def python_of(name: str) -> Path:
-    return environment_of(name) / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    return environment_of(name) / "bin" / "python"
 
 
 def install(name: str) -> None:
     """Make a peer's environment, or leave in its place the reason why that failed."""
     folder, peer = environment_of(name), PEERS[name]
-    if name == OURS or not peer.requirements:
+    if name in (OURS, DOUBLE) or not peer.requirements:
         return
     print(f"installing {name}", file=sys.stderr)
+    ENVIRONMENTS.mkdir(exist_ok=True)
+    (ENVIRONMENTS / ".gitignore").write_text("*\n")
     shutil.rmtree(folder, ignore_errors=True)
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
     # Only torch is held to our version: peers ask for older releases of much else.
@@ -241,10 +239,11 @@ def make_problem(folder: Path, options: dict[str, Any]) -> dict[str, Any]:
     return {"bandwidth": float(np.median(squared_distances(np.concatenate([X, Y]))[pairs]) ** 0.5)}
 
 
-def peak_memory() -> int:
-    """Bytes, of this process or of the largest of its workers. (macOS counts bytes, others kilobytes.)"""
-    peaks = (resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return max(peaks) * (1 if sys.platform == "darwin" else 1024)
+def usage() -> tuple[float, int]:
+    """CPU seconds of this process and its workers, and the peak bytes of the largest of them."""
+    every = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    unit = 1 if sys.platform == "darwin" else 1024
+    return sum(r.ru_utime + r.ru_stime for r in every), unit * max(r.ru_maxrss for r in every)
 
 
 def measure(name: str, folder: Path, options: dict[str, Any]) -> dict[str, Any]:
@@ -253,16 +252,19 @@ def measure(name: str, folder: Path, options: dict[str, Any]) -> dict[str, Any]:
     peer, settings = PEERS[name], SimpleNamespace(**options)
     X, Y = np.load(folder / "X.npy"), np.load(folder / "Y.npy")
     peer.adapter(X[:WARM_UP_POINTS], Y[:WARM_UP_POINTS], settings)
-    before = peak_memory()
+    before = usage()[1]
     seconds: list[float] = []
+    cpu: list[float] = []
     while len(seconds) < (1 if seconds and seconds[0] > SLOW else settings.repeats):
-        start = time.perf_counter()
+        start, cpu_start = time.perf_counter(), usage()[0]
         statistic, pvalue = peer.adapter(X, Y, settings)
         seconds.append(time.perf_counter() - start)
+        cpu.append(usage()[0] - cpu_start)
     return {
         "version": version(peer.requirements[0].partition("==")[0]),
         "seconds": statistics.median(seconds),
-        "peak_mb": (peak_memory() - before) / 1e6,
+        "cpu_seconds": statistics.median(cpu),
+        "peak_mb": (usage()[1] - before) / 1e6,
         "statistic": float(statistic),
         "pvalue": float(pvalue),
     }
@@ -281,38 +283,34 @@ def child(name: str, folder: Path) -> None:
 def ask(name: str, python: Path, folder: Path, options: dict[str, Any]) -> dict[str, Any]:
     """Run `child` with another Python. This process stays small: a child's peak begins at its parent's."""
     (folder / "options.json").write_text(json.dumps(options))
-    threads = {f"{library}_NUM_THREADS": str(options["threads"]) for library in THREAD_SETTINGS}
+    settings = os.environ | {f"{library}_NUM_THREADS": str(options["threads"]) for library in THREADED}
     command = [python, __file__, "--child", name, folder]
+    limit = options["timeout"]
     try:
-        done = subprocess.run(
-            command, env=os.environ | threads, capture_output=True, text=True, timeout=options["timeout"]
-        )
+        done = subprocess.run(command, env=settings, capture_output=True, text=True, timeout=limit)
     except subprocess.TimeoutExpired:
-        return {"error": f"not done after {options['timeout']} s"}
+        return {"error": f"not done after {limit:.0f} s"}
     if done.returncode:
         return {"error": f"exit code {done.returncode}: {last_line(done.stderr)}"}
     return json.loads(last_line(done.stdout))
 
 
 def result_of(name: str, folder: Path, options: dict[str, Any]) -> dict[str, Any]:
-    failure = environment_of(name) / "failed.txt"
     if PEERS[name].adapter is None:
         return {"error": PEERS[name].remark}
-    if failure.exists():
-        return {"error": failure.read_text()}
-    if not python_of(name).exists():
-        return {"error": "not installed" + ("" if name == OURS else f": --install {name}")}
-    return ask(name, python_of(name), folder, options)
+    if python_of(name).exists():
+        return ask(name, python_of(name), folder, options)
+    failure = environment_of(name) / "failed.txt"
+    return {"error": failure.read_text() if failure.exists() else "not installed"}
 
 
 def row(name: str, result: dict[str, Any], ours: float | None) -> str:
     if "error" in result:
-        return f"{name:17} {'':12} {'':>8} {'':>7} {'':>8} {'':>8}  failed: {result['error'][:90]}"
-    ratio = f"{result['seconds'] / ours:.1f}×" if ours else "-"
-    return (
-        f"{name:17} {result['version']:12} {result['seconds']:8.3f} {ratio:>7} {result['peak_mb']:8.0f} "
-        f"{result['pvalue']:8.4f}  {PEERS[name].remark}"
-    )
+        return f"{name:17} {'':12} {'':44}  failed: {result['error'][:90]}"
+    ratio = f"{result['cpu_seconds'] / ours:.1f}×" if ours else "-"
+    times = f"{result['seconds']:8.3f} {result['cpu_seconds']:8.3f} {ratio:>8}"
+    numbers = f"{times} {result['peak_mb']:8.0f} {result['pvalue']:8.4f}"
+    return f"{name:17} {result['version']:12} {numbers}  {PEERS[name].remark}"
 
 
 def main() -> None:
@@ -330,27 +328,30 @@ def main() -> None:
     parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.child:
-        return child(arguments.child[0], Path(arguments.child[1]))
+        child(arguments.child[0], Path(arguments.child[1]))
+        return
 
     for name in PEERS if arguments.install == [] else arguments.install or []:
         install(name)
-    names = [name for name in PEERS if name == OURS or name in (arguments.only or PEERS)]
-    options = {key: value for key, value in vars(arguments).items() if key not in ("install", "only", "json", "child")}
+    numbers = ("m", "d", "permutations", "repeats", "threads", "seed", "timeout")
+    options = {key: getattr(arguments, key) for key in numbers}
     ours = python_of(OURS) if python_of(OURS).exists() else Path(sys.executable)
+    results: dict[str, dict[str, Any]] = {}
     with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary)
-        options |= ask("problem", ours, folder, options)
-        print("m = n = {m}, d = {d}, {permutations} permutations, {threads} thread(s)".format(**options), end="")
-        print(f", σ = {options['bandwidth']:.4f}\n\n{'':17} {'version':12}  seconds   ratio  peak MB  p-value  remark")
-        results: dict[str, dict[str, Any]] = {}
-        for name in names:
-            results[name] = result_of(name, folder, options)
-            print(row(name, results[name], results[OURS].get("seconds")), flush=True)
+        problem = ask("problem", ours, Path(temporary), options)
+        if "error" in problem:
+            raise SystemExit(f"cannot make the problem: {problem['error']}")
+        options |= problem
+        print(", ".join(f"{key} {value:.5g}" for key, value in options.items()), end="\n\n")
+        print(f"{'':17} {'version':12}  seconds    CPU s    ratio  peak MB  p-value  remark")
+        for name in PEERS:
+            if name in (OURS, DOUBLE, *(arguments.only or PEERS)):
+                results[name] = result_of(name, Path(temporary), options)
+                print(row(name, results[name], results[OURS].get("cpu_seconds")), flush=True)
     if arguments.json:
         machine = {"machine": platform.machine(), "cpus": os.cpu_count(), "python": platform.python_version()}
         report = {"options": options, "machine": machine, "results": results}
         arguments.json.write_text(json.dumps(report, indent=2) + "\n")
-    return None
 
 
 if __name__ == "__main__":

@@ -326,7 +326,8 @@ def gradients_hold(
     case: Case, kernel: kernels.Kernel, function: Callable[[Tensor, Tensor], Tensor], fast: bool
 ) -> None:
     """Finite differences; gradcheck moves the parameters in place, where the kernel finds them."""
-    x, y = (sample.requires_grad_(case.differentiable) for sample in case.points())
+    rows = M + N if fast else 5
+    x, y = (sample[:rows].clone().requires_grad_(case.differentiable) for sample in case.points())
     asked = [t for t in (x, y, *kernel.parameters()) if t.requires_grad]
     if asked:
         assert torch.autograd.gradcheck(
@@ -342,7 +343,7 @@ def gradients_hold(
 @pytest.mark.parametrize("frozen", [False, True], ids=["all", "points"])
 def test_gradient_of_the_kernel(case: Case, frozen: bool) -> None:
     kernel = case.make().requires_grad_(not frozen)
-    weights = draw(M, N, seed=8)
+    weights = draw(5, 5, seed=8)
     gradients_hold(case, kernel, lambda x, y: (kernel(x, y) * weights).sum(), fast=False)
 
 
@@ -485,9 +486,8 @@ def test_grid_is_each_bandwidth_alone(
         partial(RationalQuadratic, alpha=30.0),
         lambda bandwidth: kernels.Mixture([bandwidth, 3 * bandwidth]),
         lambda bandwidth: kernels.ARD(1, bandwidth),
-        lambda bandwidth: Gaussian(bandwidth) * Laplacian(bandwidth),
     ],
-    ids=["Gaussian", "Laplacian", "Mat12", "Mat32", "Mat52", "RQ", "RQ-30", "Mixture", "ARD", "product"],
+    ids=["Gaussian", "Laplacian", "Mat12", "Mat32", "Mat52", "RQ", "RQ-30", "Mixture", "ARD"],
 )
 def test_no_denormal_numbers(family: Callable[[float], kernels.Kernel], dtype: torch.dtype) -> None:
     """They make a processor slow. Distances from 0.1 to 3000 bandwidths, densely."""
@@ -660,7 +660,7 @@ X, Y = in_space()
         ),
         (lambda: kernels.Precomputed([[1.0, 2.0]]), ValueError, r"matrix must be square, but has shape \(1, 2\)"),
         (lambda: kernels.Precomputed([[1.0, 0.5], [0.4, 1.0]]), ValueError, r"must be symmetric.*K \+ K\.T"),
-        (lambda: kernels.Precomputed([[1.0, math.nan], [0.4, 1.0]]), ValueError, "matrix has NaN or infinite"),
+        (lambda: kernels.Precomputed([[1.0, math.nan], [0.4, 1.0]]), ValueError, "matrix has 1 NaN"),
         (lambda: kernels.Precomputed(np.eye(3))(torch.tensor([[3]])), ValueError, "row numbers.* from 0 to 2"),
         (lambda: ta.mmd2([0, 1.5], [0, 1], kernels.Precomputed(np.eye(3))), ValueError, "row numbers"),
         (lambda: ta.mmd2([0, -1], [0, 1], kernels.Precomputed(np.eye(3))), ValueError, "row numbers"),
@@ -675,7 +675,7 @@ X, Y = in_space()
         (
             lambda: ta.mmd2(X.clone().requires_grad_(), Y, kernels.Grid([1.0, 2.0])),
             TypeError,
-            "grid of kernels cannot be differentiated",
+            "An estimate is of one kernel",
         ),
     ],
 )

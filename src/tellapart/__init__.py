@@ -2,7 +2,7 @@
 
 from importlib.metadata import version as _version
 
-from . import kernels
+from . import datasets, kernels
 from .estimators import (
     BlockEstimate,
     Estimate,
@@ -27,6 +27,7 @@ __all__ = [
     "__version__",
     "asymptotic_power",
     "block_estimate",
+    "datasets",
     "estimate",
     "kernels",
     "median_bandwidth",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from numbers import Real
 
 _UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 _UNITS |= {"kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
@@ -18,17 +19,16 @@ def budget(max_memory: int | float | str | None) -> int:
     if max_memory is None:
         return available() // 4
     if isinstance(max_memory, str):
-        match = re.fullmatch(r"\s*([0-9.]+)\s*([a-z]*)\s*", max_memory.lower())
-        if match is None or match[2] not in _UNITS or match[1].count(".") > 1:
+        match = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*([a-z]*)\s*", max_memory.lower())
+        if match is None or match[2] not in _UNITS:
             raise ValueError(f"max_memory={max_memory!r} is not a size. Give bytes or a string such as '500MB'.")
         max_memory = float(match[1]) * _UNITS[match[2]]
-    if isinstance(max_memory, bool) or not isinstance(max_memory, (int, float)):
-        raise TypeError(
-            f"max_memory must be bytes or a string such as '500MB', but is of type {type(max_memory).__name__}."
-        )
+    kind: type = type(max_memory)
+    if not issubclass(kind, Real) or issubclass(kind, bool):
+        raise TypeError(f"max_memory must be bytes or a string such as '500MB', but is of type {kind.__name__}.")
     if not max_memory > 0:
         raise ValueError(f"max_memory must be positive, but is {max_memory}.")
-    return int(max_memory)
+    return int(min(max_memory, 2**62))
 
 
 def available() -> int:

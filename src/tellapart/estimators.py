@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from . import reductions
-from .kernels import as_kernel
+from .kernels import Kernel, as_kernel
 from .reductions import Memory, Sums
 from .samples import Sample, as_pair
 
@@ -73,7 +73,7 @@ def estimate(X: Any, Y: Any, kernel: Any, *, estimator: Estimator = "full", max_
     """
     _check(estimator, ("full", "paired"), "variance")
     x, y = _pair(X, Y, estimator, at_least=4)
-    s = reductions.sums(as_kernel(kernel), x.values, y.values, max_memory=max_memory)
+    s = reductions.sums(_one_kernel(kernel), x.values, y.values, max_memory=max_memory)
     u, v, v2 = mmd2_from(s, estimator), variance_from(s, estimator), second_order_from(s, estimator)
     positive = torch.maximum(v, v2)
     return Estimate(u, v, v2, positive, ratio(u, positive, s), bool((v < v2).detach()))
@@ -112,7 +112,7 @@ def mmd2(X: Any, Y: Any, kernel: Any, *, estimator: Estimator = "full", max_memo
     """
     _check(estimator, ("full", "paired", "biased"), "MMD²")
     x, y = _pair(X, Y, estimator, at_least=1 if estimator == "biased" else 2)
-    s = reductions.sums(as_kernel(kernel), x.values, y.values, max_memory=max_memory)
+    s = reductions.sums(_one_kernel(kernel), x.values, y.values, max_memory=max_memory)
     return _returned(mmd2_from(s, estimator), x, y)
 
 
@@ -180,7 +180,7 @@ def asymptotic_power(
     if not 0 < alpha < 1:
         raise ValueError(f"alpha must be between 0 and 1, but is {alpha!r}.")
     x, y = _pair(X, Y, "full", at_least=4)
-    s = reductions.sums(as_kernel(kernel), x.values, y.values, max_memory=max_memory)
+    s = reductions.sums(_one_kernel(kernel), x.values, y.values, max_memory=max_memory)
     v = torch.maximum(variance_from(s), second_order_from(s))
     if threshold is None:
         normal = torch.distributions.Normal(torch.zeros((), dtype=v.dtype), 1.0)
@@ -218,7 +218,7 @@ def block_estimate(X: Any, Y: Any, kernel: Any, *, block_size: int = 2) -> Block
     if not isinstance(block_size, int) or block_size < 2:
         raise ValueError(f"block_size must be a whole number from 2 up, but is {block_size!r}.")
     x, y = _pair(X, Y, "full", at_least=2 * block_size)
-    xx, yy, xy = reductions.block_sums(as_kernel(kernel), x.values, y.values, block_size)
+    xx, yy, xy = reductions.block_sums(_one_kernel(kernel), x.values, y.values, block_size)
     values = (xx + yy - 2 * xy) / (block_size * (block_size - 1))
     mean, variance = values.mean(), values.var() / len(values)
     return BlockEstimate(mean, variance, _safe_ratio(mean, variance, variance > 0), len(values))
@@ -316,6 +316,13 @@ def _pair(X: Any, Y: Any, estimator: str, at_least: int) -> tuple[Sample, Sample
             "Use estimator='full'."
         )
     return x, y
+
+
+def _one_kernel(kernel: Any) -> Kernel:
+    found = as_kernel(kernel)
+    if found.members > 1:
+        raise TypeError("An estimate is of one kernel, but a Grid is many. Use ta.reductions.sums for all at once.")
+    return found
 
 
 def _returned(value: Tensor, X: Any, Y: Any) -> float | Tensor:

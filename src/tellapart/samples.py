@@ -117,6 +117,8 @@ def _float_tensor(data: Any, name: str) -> Tensor:
 def _from_array(data: Any, name: str) -> Tensor:
     if type(data).__module__.startswith("scipy.sparse"):
         raise TypeError(f"{name} is sparse. Make it dense with {name}.toarray().")
+    if np.ma.is_masked(data):
+        raise ValueError(f"{name} has masked values. Remove those rows, or fill them with {name}.filled(…).")
     if isinstance(data, (str, bytes)):
         raise TypeError(f"{name} is a string ({data[:40]!r}). Give the array itself.")
     try:
@@ -127,11 +129,13 @@ def _from_array(data: Any, name: str) -> Tensor:
         array = _from_objects(array, name)
     if array.dtype.kind not in "biufc":
         raise TypeError(f"{name} must hold numbers, but holds {array.dtype}. Encode text and dates as numbers.")
-    if array.dtype.itemsize > 8 and array.dtype.kind == "f":
+    if array.dtype.kind == "c":
+        raise TypeError(f"{name} has complex numbers. Stack the real and the imaginary part as two coordinates.")
+    if array.dtype.itemsize > 8:
         array = array.astype(np.float64)
     # torch shares the memory of the array, and warns where that is read-only or in the other byte order.
     native = array.dtype.newbyteorder("=")
-    shareable = array.flags.writeable and all(stride >= 0 for stride in array.strides)
+    shareable = array.flags.writeable and all(s >= 0 and s % array.dtype.itemsize == 0 for s in array.strides)
     return torch.from_numpy(array.astype(native, copy=not shareable))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, TypeAlias
 
@@ -33,6 +33,9 @@ class Plan:
         Subtracted from every point, so that data far from 0 keep their precision.
     anchored
         Tiles hold k - k(x, x) rather than k: MATHS §2, a kernel close to constant keeps its precision.
+    once
+        Gradients are taken by the engine and only once, so that short cuts which a second derivative would not
+        survive are allowed.
     parts
         The plans of the kernels this one is made of.
     """
@@ -41,6 +44,7 @@ class Plan:
     work: torch.dtype
     origin: Tensor | None = None
     anchored: bool = False
+    once: bool = False
     parts: tuple[Plan, ...] = ()
 
 
@@ -54,6 +58,8 @@ class Kernel(nn.Module):
 
     #: How many kernels are evaluated side by side (`Grid` has one for each bandwidth).
     members = 1
+    #: Whether k(x, x) = 1 for all x, and an anchored plan leaves out just that 1.
+    normalised = False
 
     def plan(self, probe: Tensor, *, additive: bool = False, dtype: torch.dtype | None = None) -> Plan:
         """Settle how to compute tiles for data that look like ``probe``, in ``dtype`` (that of the data if None).
@@ -66,6 +72,10 @@ class Kernel(nn.Module):
     def features(self, x: Tensor, plan: Plan) -> Features:
         """What `tile` compares, one row for each row of ``x``."""
         return x.flatten(1).to(plan.dtype)
+
+    def refined(self, plan: Plan, features: Features) -> Plan:
+        """The plan itself, or a better one now that all features are known."""
+        return plan
 
     def tile(self, a: Features, b: Features, plan: Plan, out: Tensor | None = None) -> Tensor:
         """Kernel values between two blocks of features (less a constant if the plan is anchored).
@@ -81,6 +91,11 @@ class Kernel(nn.Module):
     def forward(self, x: Tensor, y: Tensor | None = None) -> Tensor:
         """The whole kernel matrix between the rows of ``x`` and those of ``y`` (or of ``x`` again)."""
         y = x if y is None else y
+        if x.ndim < 2 or y.ndim < 2 or x.shape[1:] != y.shape[1:]:
+            raise ValueError(
+                "A kernel takes two blocks of points with one row for each point and rows of one shape, "
+                f"but the shapes are {tuple(x.shape)} and {tuple(y.shape)}."
+            )
         plan = self.plan(probe_rows(x, y))
         return self.tile(self.features(x, plan), self.features(y, plan), plan)
 
@@ -90,6 +105,9 @@ class Kernel(nn.Module):
 
     def __add__(self, other: Kernel) -> Kernel:
         return Sum([self, other]) if isinstance(other, Kernel) else NotImplemented
+
+    def __radd__(self, other: Any) -> Kernel:
+        return self if other == 0 else NotImplemented  # so that sum([k1, k2]) works
 
     def __mul__(self, other: Kernel | float) -> Kernel:
         if isinstance(other, Kernel):
@@ -121,6 +139,11 @@ class Combination(Kernel):
         """The features of every part."""
         return tuple(part.features(x, p) for part, p in zip(self.kernels, plan.parts, strict=True))
 
+    def refined(self, plan: Plan, features: Features) -> Plan:
+        """Refined for each part."""
+        parts = tuple(part.refined(p, f) for part, p, f in zip(self.kernels, plan.parts, features, strict=True))
+        return with_parts(plan, parts)
+
     def part_tiles(self, a: Features, b: Features, plan: Plan) -> Iterator[Tensor]:
         """The tiles of the parts, one after the other."""
         for part, i, j, p in zip(self.kernels, a, b, plan.parts, strict=True):
@@ -133,41 +156,65 @@ class Sum(Combination):
     def __init__(self, parts: Sequence[Kernel], weights: Sequence[float] | None = None) -> None:
         super().__init__(parts)
         logs = log_positive("weights", [1.0] * len(parts) if weights is None else weights)
+        if logs.shape != (len(parts),):
+            raise ValueError(f"weights must be one for each of the {len(parts)} kernels, but there are {logs.numel()}.")
         self.log_weights = nn.Parameter(logs, requires_grad=False)
 
     def plan(self, probe: Tensor, *, additive: bool = False, dtype: torch.dtype | None = None) -> Plan:
         """Each part makes its own plan."""
         parts = tuple(part.plan(probe, additive=additive, dtype=dtype) for part in self.kernels)
-        return Plan(dtype or probe.dtype, probe.dtype, parts=parts)
+        return Plan(_common(parts), probe.dtype, parts=parts)
 
     def tile(self, a: Features, b: Features, plan: Plan, out: Tensor | None = None) -> Tensor:
         """The weighted sum of the parts' tiles."""
         weighted = map(torch.mul, self.part_tiles(a, b, plan), self.log_weights.exp().to(plan.dtype))
-        return reduce(torch.add, weighted)
+        return reduce(torch.add, weighted).to(plan.dtype)
+
+    def extra_repr(self) -> str:
+        """The weights, unless all are 1."""
+        return f"weights={self.log_weights.exp().tolist()}" if self.log_weights.any() else ""
 
 
 class Product(Combination):
     """k(x, y) = Π_c k_c(x, y), made by ``k1 * k2``."""
 
+    def __init__(self, parts: Sequence[Kernel]) -> None:
+        super().__init__(parts)
+        self.normalised = all(part.normalised for part in parts)
+
     def plan(self, probe: Tensor, *, additive: bool = False, dtype: torch.dtype | None = None) -> Plan:
         """Anchored if every part is: Π(1 + t_c) - 1 is then computed from the small t_c."""
+        additive = additive and self.normalised
         parts = tuple(part.plan(probe, additive=additive, dtype=dtype) for part in self.kernels)
         anchored = all(part.anchored for part in parts)
         if not anchored:
             parts = tuple(part.plan(probe, dtype=dtype) for part in self.kernels)
-        return Plan(dtype or probe.dtype, probe.dtype, anchored=anchored, parts=parts)
+        return Plan(_common(parts), probe.dtype, anchored=anchored, parts=parts)
 
     def tile(self, a: Features, b: Features, plan: Plan, out: Tensor | None = None) -> Tensor:
         """The product of the parts' tiles."""
         tiles = self.part_tiles(a, b, plan)
         if plan.anchored:
-            return reduce(lambda s, t: s + t + s * t, tiles)
-        return reduce(torch.mul, tiles)
+            return reduce(lambda s, t: s + t + s * t, tiles).to(plan.dtype)
+        return reduce(torch.mul, tiles).to(plan.dtype)
+
+
+def with_parts(plan: Plan, parts: tuple[Plan, ...]) -> Plan:
+    """The plan with these parts: the very same plan if the parts are the same."""
+    same = all(new is old for new, old in zip(parts, plan.parts, strict=True))
+    return plan if same else replace(plan, parts=parts)
+
+
+def _common(parts: tuple[Plan, ...]) -> torch.dtype:
+    return reduce(torch.promote_types, (part.dtype for part in parts))
 
 
 def log_positive(name: str, values: float | Sequence[float] | Tensor) -> Tensor:
     """Logarithms in float64 of values that must be positive and finite."""
-    given = torch.as_tensor(values, dtype=torch.float64).detach().clone()
+    try:
+        given = torch.as_tensor(values, dtype=torch.float64).detach().clone()
+    except (TypeError, ValueError, RuntimeError):
+        raise TypeError(f"{name} must be a positive number or a list of them, but is {values!r}.") from None
     if not bool(torch.isfinite(given).all() and (given > 0).all()):
         raise ValueError(f"{name} must be positive and finite, but is {given.tolist()}.")
     return given.log()

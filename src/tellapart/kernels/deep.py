@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from .base import Features, Kernel, Plan
+from .base import Features, Kernel, Plan, with_parts
 from .gaussian import Gaussian
 
 #: Rows that pass the network at a time when no gradient is wanted.
@@ -53,8 +53,12 @@ class Deep(Kernel):
             raise TypeError(f"network must be a torch nn.Module, but is of type {type(network).__name__}.")
         if not 0 < epsilon < 1:
             raise ValueError(f"epsilon must be between 0 and 1, but is {epsilon!r}.")
+        for name, part in (("kernel", kernel), ("original", original)):
+            if part is not None and not isinstance(part, Kernel):
+                raise TypeError(f"{name} must be a kernel object, but is {part!r}.")
         self.network = network
         self.kernel = Gaussian() if kernel is None else kernel
+        self.normalised = original is None and self.kernel.normalised
         self.original = original
         if original is not None:
             self.logit_epsilon = nn.Parameter(torch.logit(torch.tensor(epsilon, dtype=torch.float64)))
@@ -68,6 +72,12 @@ class Deep(Kernel):
             return Plan(inner.dtype, inner.work, anchored=inner.anchored, parts=(inner,))
         dtype = dtype or z.dtype
         return Plan(dtype, dtype, parts=(self.kernel.plan(z, dtype=dtype), self.original.plan(probe, dtype=dtype)))
+
+    def refined(self, plan: Plan, features: Features) -> Plan:
+        """Refined for κ and q."""
+        kernels = [self.kernel] if self.original is None else [self.kernel, self.original]
+        parts = tuple(k.refined(p, f) for k, p, f in zip(kernels, plan.parts, features, strict=True))
+        return with_parts(plan, parts)
 
     def represent(self, x: Tensor) -> Tensor:
         """z(x), one flat row for each point."""

@@ -28,7 +28,7 @@ _COMBINED: dict[str, type[Combination]] = {kind.__name__: kind for kind in (Sum,
 def save(kernel: Kernel, path: str | os.PathLike[str]) -> None:
     """Write a kernel to one ``.safetensors`` file; it appears whole or not at all."""
     path = Path(path)
-    tensors = {name: value.detach().cpu().contiguous() for name, value in kernel.state_dict().items()}
+    tensors = {name: value.detach().cpu().clone().contiguous() for name, value in kernel.state_dict().items()}
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         save_file(tensors, unfinished, {"tellapart": json.dumps(_describe(kernel))})
@@ -81,7 +81,8 @@ def _make(spec: dict[str, Any], network: nn.Module | None) -> Kernel:
                 f"This kernel has a network of class {config['network']}: give one as load(path, network=…)."
             )
         original = None if spec["original"] is None else _make(spec["original"], network)
-        return Deep(network or MLP(config["widths"]), _make(spec["inner"], network), original=original)
+        network = MLP(config["widths"]) if network is None else network
+        return Deep(network, _make(spec["inner"], network), original=original)
     if name == "Precomputed":
         return Precomputed(torch.eye(spec["config"]["rows"]))
     return _PLAIN[name](**spec["config"])

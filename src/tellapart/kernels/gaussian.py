@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from operator import index
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
 from .base import Features, Plan, log_positive
 from .stationary import Radial, deepest, half_norms
@@ -35,7 +37,7 @@ class Gaussian(Radial):
 
     def tile(self, a: Features, b: Features, plan: Plan, out: Tensor | None = None) -> Tensor:
         """With a gradient written out, which takes half the time of autograd's."""
-        if torch.is_grad_enabled():
+        if plan.once and torch.is_grad_enabled():
             tile: Tensor = _GaussianTile.apply(*a, *b, self.log_scale(), self, plan)
             return tile
         return super().tile(a, b, plan, out)
@@ -55,8 +57,9 @@ class ARD(Gaussian):
 
     def __init__(self, d: int, bandwidth: float = 1.0, scales: float | Sequence[float] | Tensor = 1.0) -> None:
         super().__init__(bandwidth)
-        if not isinstance(d, int) or d < 1:
+        if isinstance(d, bool) or not hasattr(d, "__index__") or d < 1:
             raise ValueError(f"d must be the number of coordinates, but is {d!r}.")
+        d = index(d)
         logs = log_positive("scales", scales)
         if logs.ndim and logs.shape != (d,):
             raise ValueError(f"scales must be one number or {d} of them, but has shape {tuple(logs.shape)}.")
@@ -80,8 +83,8 @@ class ARD(Gaussian):
 
     def features(self, x: Tensor, plan: Plan) -> Features:
         """Here -|z|²/2 has a gradient with respect to the scales; that of z·z' is taken in the tile."""
-        z, _ = super().features(x, plan)
-        return z, _HalfNorms.apply(z, self.log_scale())
+        z, norms = super().features(x, plan)
+        return z, _HalfNorms.apply(z, self.log_scale()) if plan.once else norms
 
     def config(self) -> dict[str, Any]:
         """The number of coordinates."""
@@ -95,6 +98,7 @@ class Mixture(Radial):
     3.0
     """
 
+    normalised = False
     unit = _LOG2_E
 
     def __init__(self, bandwidths: Sequence[float] | Tensor) -> None:
@@ -114,7 +118,7 @@ class Mixture(Radial):
         """Points in units of the smallest bandwidth."""
         return (-self.log_bandwidths.detach().min()).exp()
 
-    def attached(self, exponent: Tensor) -> Tensor:
+    def attached(self, exponent: Tensor, plan: Plan) -> Tensor:
         """The profile itself depends on the bandwidths."""
         return exponent
 
@@ -161,15 +165,18 @@ class _GaussianTile(torch.autograd.Function):
         return k
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> Any:
         (G,), (za, zb, k) = grads, ctx.saved_tensors
         asks_za, asks_ha, asks_zb, asks_hb, asks_scale, _, _ = ctx.needs_input_grad
+        log_k = torch.log1p(k) if ctx.anchored else None
         k = k + 1 if ctx.anchored else k
         W = (G * k).mul_(1 / _LOG2_E).to(za.dtype)
         Wz = W @ zb if asks_za or (asks_scale and not ctx.one_scale) else None
         of_scale = None
         if asks_scale and ctx.one_scale:
-            of_scale = 2 * torch.linalg.vecdot(G, torch.xlogy(k, k)).sum(dtype=torch.float64)
+            k_log_k = torch.xlogy(k, k) if log_k is None else k * log_k
+            of_scale = 2 * torch.linalg.vecdot(G, k_log_k).sum(dtype=torch.float64)
         elif asks_scale:
             of_scale = 2 * torch.linalg.vecdot(za, Wz, dim=0).double()
         return (
@@ -192,6 +199,7 @@ class _HalfNorms(torch.autograd.Function):
         return half_norms(z)
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> Any:
         (g,), (z,) = grads, ctx.saved_tensors
         of_scale = torch.zeros(z.shape[1], dtype=torch.float64, device=z.device)

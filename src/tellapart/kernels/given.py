@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
+from ..samples import as_sample
 from .base import Features, Kernel, Plan
 
 
@@ -25,12 +25,9 @@ class Precomputed(Kernel):
 
     def __init__(self, matrix: Any) -> None:
         super().__init__()
-        values = matrix.detach() if isinstance(matrix, Tensor) else torch.tensor(np.asarray(matrix))
-        values = values if values.is_floating_point() else values.double()
+        values = as_sample(matrix, "matrix").values.detach().clone()
         if values.ndim != 2 or values.shape[0] != values.shape[1]:
             raise ValueError(f"matrix must be square, but has shape {tuple(values.shape)}.")
-        if not torch.isfinite(values).all():
-            raise ValueError("matrix has NaN or infinite values.")
         tolerance = 100 * torch.finfo(values.dtype).eps * float(values.abs().max())
         if float((values - values.T).abs().max()) > tolerance:
             raise ValueError("matrix must be symmetric. Use (K + K.T) / 2 if it only fails by rounding.")
@@ -79,6 +76,8 @@ class FromFunction(Kernel):
         with torch.no_grad():
             tile = self.tile(probe, probe[: len(probe) // 2 + 1], plan)
             again = self.tile(probe[: len(probe) // 2 + 1], probe, plan)
+        if not (torch.isfinite(tile).all() and torch.isfinite(again).all()):
+            raise ValueError("The kernel function returns NaN or infinite values for this data.")
         if not torch.allclose(tile, again.T, rtol=1e-3, atol=1e-5 * float(tile.abs().max())):
             raise ValueError("The kernel function is not symmetric: k(x, y) must equal k(y, x).")
         return plan

@@ -40,6 +40,14 @@ class Grid(Kernel):
         """Those of the smallest bandwidth."""
         return self.finest.features(x, plan)
 
+    def refined(self, plan: Plan, features: Features) -> Plan:
+        """Refined for the smallest bandwidth."""
+        return self.finest.refined(plan, features)
+
+    def tile(self, a: Features, b: Features, plan: Plan, out: Tensor | None = None) -> Tensor:
+        """Not one."""
+        raise TypeError("A Grid is many kernels and has no one matrix. Use its family with one bandwidth.")
+
     def tiles(self, a: Features, b: Features, plan: Plan, out: Tensor | None = None) -> Iterator[Tensor]:
         """A tile for each bandwidth."""
         exponent = self.finest.exponent(a, b, out).to(plan.dtype)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -20,10 +21,11 @@ class Stationary(Kernel):
     """A kernel of (x - y) / bandwidth with k(x, x) = 1; the base of the others here.
 
     A subclass says how far two points are apart (`exponent`, which is 0 or negative) and what the kernel makes
-    of it (`profile`). Features are scaled by the present bandwidth as by a constant; its gradient is taken in the
-    tile (`attached`), where it costs a multiplication rather than a matrix product.
+    of it (`profile`). Where the plan says ``once``, features are scaled by the present bandwidth as by a constant, and
+    its gradient is taken in the tile (`attached`): that costs a multiplication rather than a matrix product.
     """
 
+    normalised = True
     #: The exponent falls with this power of the bandwidth.
     degree = 2
     #: Exponents are in units of 1/unit: log2(e) for a kernel that takes powers of 2.
@@ -56,23 +58,24 @@ class Stationary(Kernel):
         origin = flat.mean(0)
         typical, cancelling = self.spread((flat - origin) * self.scale().to(flat.dtype))
         work = torch.float64 if cancelling * torch.finfo(dtype).eps > _TOLERANCE else dtype
-        return Plan(dtype, work, origin, anchored=additive and typical < _NEARLY_CONSTANT)
+        return Plan(dtype, work, origin, anchored=additive and typical < _NEARLY_CONSTANT, once=additive)
 
     def features(self, x: Tensor, plan: Plan) -> Features:
         """The centred and scaled points."""
         assert plan.origin is not None
         x = x.flatten(1)
         centred = (x.to(torch.promote_types(x.dtype, plan.work)) - plan.origin).to(plan.work)
-        scale = self.scale().detach().to(plan.work) * math.sqrt(self.unit)
-        return centred * scale if centred.requires_grad else centred.mul_(scale)
+        scale = self.scale().to(plan.work) * math.sqrt(self.unit)
+        scale = scale.detach() if plan.once else scale
+        return centred * scale if centred.requires_grad or scale.requires_grad else centred.mul_(scale)
 
     def tile(self, a: Features, b: Features, plan: Plan, out: Tensor | None = None) -> Tensor:
         """k, or k - 1 if the plan is anchored."""
-        return self.profile(self.attached(self.exponent(a, b, out).to(plan.dtype)), plan.anchored)
+        return self.profile(self.attached(self.exponent(a, b, out).to(plan.dtype), plan), plan.anchored)
 
-    def attached(self, exponent: Tensor) -> Tensor:
+    def attached(self, exponent: Tensor, plan: Plan) -> Tensor:
         """The same exponent, now with a gradient with respect to the bandwidth."""
-        if not (torch.is_grad_enabled() and self.log_bandwidth.requires_grad):
+        if not (plan.once and torch.is_grad_enabled() and self.log_bandwidth.requires_grad):
             return exponent
         one = ((self.log_bandwidth.detach() - self.log_bandwidth) * self.degree).exp()
         return exponent * one.to(exponent.dtype)
@@ -98,6 +101,13 @@ class Radial(Stationary):
         z = super().features(x, plan)
         return z, half_norms(z)
 
+    def refined(self, plan: Plan, features: Features) -> Plan:
+        """In float64 if some point that the probe missed is so far out that squares cancel."""
+        if plan.work == torch.float64:
+            return plan
+        cancelling = -4 * float(features[1].detach().min()) / self.unit
+        return replace(plan, work=torch.float64) if cancelling * torch.finfo(plan.dtype).eps > _TOLERANCE else plan
+
     def spread(self, z: Tensor) -> tuple[float, float]:
         """The mean of |x - y|²/2 over all pairs is that of |x|² about the centre; |x|² + |y|² - 2xy may cancel."""
         squares = torch.linalg.vecdot(z, z)
@@ -122,7 +132,7 @@ class RationalQuadratic(Radial):
         """exp(-alpha log(1 + …)), as k - 1 by expm1."""
         alpha = self.log_alpha.exp().to(exponent.dtype)
         power = -alpha * torch.log1p(exponent.clamp_max(0) / -alpha)
-        return power.expm1_() if anchored else power.exp_()
+        return _exponential(power, anchored)
 
     def extra_repr(self) -> str:
         """Arguments for ``repr``."""
@@ -149,7 +159,7 @@ class Matern(Radial):
     def profile(self, exponent: Tensor, anchored: bool) -> Tensor:
         """Polynomial times exponential."""
         if self.nu == 0.5:
-            return exponent.expm1_() if anchored else exponent.exp_()
+            return _exponential(exponent, anchored)
         # The slope of k with respect to s² is finite at 0, but that of s is not: keep s just above 0.
         tiny = torch.finfo(exponent.dtype).tiny
         minus_s = (exponent * (-4 * self.nu)).clamp(tiny, deepest(exponent.dtype) ** 2).sqrt().neg()
@@ -176,7 +186,7 @@ class Laplacian(Stationary):
 
     def profile(self, exponent: Tensor, anchored: bool) -> Tensor:
         """The exponential."""
-        return exponent.expm1_() if anchored else exponent.exp_()
+        return _exponential(exponent, anchored)
 
 
 def half_norms(z: Tensor) -> Tensor:
@@ -192,4 +202,9 @@ def deepest(dtype: torch.dtype) -> float:
 
 def _minus_distance(a: Any, b: Any, p: float) -> Tensor:
     distance: Tensor = torch.cdist(a, b, p=p, compute_mode="donot_use_mm_for_euclid_dist")
-    return -distance.clamp_max(deepest(distance.dtype))
+    return distance.neg()
+
+
+def _exponential(exponent: Tensor, anchored: bool) -> Tensor:
+    exponent = exponent.clamp_min(-deepest(exponent.dtype))
+    return exponent.expm1_() if anchored else exponent.exp_()

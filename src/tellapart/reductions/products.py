@@ -11,9 +11,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..kernels import Kernel, probe_rows, take
+from ..kernels import Kernel, take
 from .engine import Progress, executor, reduce
-from .tiles import Block, Memory, Tiling, cut, strict_upper, tile_size
+from .tiles import Block, Memory, Tiling, cut, strict_upper
 
 
 @dataclass(frozen=True)
@@ -70,22 +70,20 @@ def bin_sums(
 def product(kernel: Kernel, A: Tensor, B: Tensor, weights: Tensor, *, max_memory: Memory = None) -> Tensor:
     """k(A, B) @ weights for all rows of ``A``, in float64. Not differentiable."""
     with torch.no_grad():
-        plan = kernel.plan(probe_rows(A, B))
-        b = kernel.features(B, plan)
+        tiling = Tiling(kernel, [A, B], additive=False, max_memory=max_memory, columns=weights.shape[1])
+    plan, (a, b) = tiling.plan, tiling.detached
     weights = weights.to(A.device, plan.dtype)
-    height, width = tile_size(A.device, len(A) + len(B), plan.dtype, weights.shape[1], 1, max_memory)
 
     @torch.no_grad()
     def strip(rows: slice, checkpoint: Callable[[], None]) -> Tensor:
-        a = kernel.features(A[rows], plan)
         total = torch.zeros(rows.stop - rows.start, weights.shape[1], dtype=torch.float64)
-        for columns in cut(0, len(B), width):
+        for columns in cut(0, len(B), tiling.width):
             checkpoint()
-            total += (kernel.tile(a, take(b, columns), plan) @ weights[columns]).cpu()
+            total += (kernel.tile(take(a, rows), take(b, columns), plan) @ weights[columns]).cpu()
         return total
 
     with executor(A.device) as run:
-        return torch.cat(list(run(strip, cut(0, len(A), height))))
+        return torch.cat(list(run(strip, cut(0, len(A), tiling.height))))
 
 
 class _FormsReduction:

@@ -52,6 +52,12 @@ class Tiling:
         self.starts = [sum(self.sizes[:k]) for k in range(len(samples))]
         self.plan = kernel.plan(probe_rows(*samples), additive=additive, dtype=dtype)
         self.features = [kernel.features(sample, self.plan) for sample in samples]
+        for features in self.features:
+            refined = kernel.refined(self.plan, features)
+            if refined is not self.plan:
+                self.plan = refined
+                self.features = [kernel.features(sample, self.plan) for sample in samples]
+                break
         self.detached = [map_leaves(Tensor.detach, features) for features in self.features]
         self.height, self.width = tile_size(
             self.device, sum(self.sizes), self.plan.dtype, columns, kernel.members, max_memory
@@ -118,7 +124,7 @@ def cut(start: int, stop: int, length: int) -> list[slice]:
     """Cut a range into as few nearly equal parts not above ``length`` as there can be, at multiples of 8."""
     count = math.ceil((stop - start) / length)
     edges = [start + (stop - start) * k // count // 8 * 8 for k in range(count)] + [stop]
-    return [slice(a, b) for a, b in pairwise(edges)]
+    return [slice(a, b) for a, b in pairwise(edges) if a < b]
 
 
 def tile_size(

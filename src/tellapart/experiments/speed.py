@@ -1,0 +1,348 @@
+"""Figure 1 of Sutherland et al. 2017: how long a two-sample test takes.
+
+    python -m tellapart.experiments.speed [--quick] [--out DIR]
+
+Standard normal against Laplace samples with the same moments, in two dimensions; a Gaussian kernel with the median
+bandwidth; 200 draws from the null distribution. A test is timed from data to p-value, and again with the kernel matrix
+given. Everything is timed in one run and in turns: trust the ratios, not the seconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import statistics
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import cache, partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import torch
+
+from .._progress import reporting
+from ..kernels import Precomputed
+from ..selection import median_bandwidth
+from ..testing import mmd_test
+
+DRAWS = 200
+#: The size at which methods are compared. All of them are timed there, however long they take.
+REFERENCE = 2000
+SIZES = (250, 500, 1000, REFERENCE, 4000, 8000, 16000)
+#: Methods whose matrices would take more stop growing.
+BYTES = 4e9
+#: Seconds in the paper, at m = n = 2,000 with 200 draws, on its authors' machine.
+PAPER = {"one pass": 12.0, "spectral, Shogun": 87.0, "spectral, Python": 182.0, "spectral, Matlab": 381.0}
+
+
+class Effort(NamedTuple):
+    """Sizes, repeats of fast calls, seconds after which a call is repeated no more, seconds of the longest call."""
+
+    sizes: tuple[int, ...]
+    repeats: int
+    patience: float
+    limit: float
+
+
+class Problem(NamedTuple):
+    """Two samples of m points, and their kernel matrix if it is not too large, for those to whom it is given."""
+
+    m: int
+    X: Any
+    Y: Any
+    given: Precomputed | None
+
+
+class Trial(NamedTuple):
+    """Seconds from data to p-value, seconds with the kernel matrix given, and what the test found."""
+
+    seconds: float
+    given: float
+    statistic: float
+    pvalue: float
+
+
+class Method(NamedTuple):
+    """A test: its name, how its time grows with m, how many N × N matrices it holds, and how it is tried."""
+
+    label: str
+    order: int
+    matrices: float
+    colour: str
+    attempt: Callable[[Problem], Trial]
+
+
+def run(out: Path, quick: bool = False, progress: bool | None = None) -> dict[str, Any]:
+    """Time all methods, print their ratios, write ``speed.json``, ``speed.png`` and ``speed.pdf`` into ``out``."""
+    effort = Effort(SIZES[:5], 5, 2.0, 10.0) if quick else Effort(SIZES, 15, 20.0, 60.0)
+    for name in ("matplotlib", "scipy", "threadpoolctl"):
+        _extra(name)
+    cores = int(_extra("numba").config.NUMBA_NUM_THREADS)
+    counts = sorted({*(2**k for k in range(cores.bit_length())), cores})
+    by_size: list[dict[str, Any]] = []
+    with reporting(progress, "speed") as report:
+        # Compilers, thread pools and libraries wake up here.
+        time_in_turns(METHODS, counts, SIZES[0], effort._replace(repeats=1))
+        by_threads = time_in_turns(METHODS, counts, REFERENCE, effort)
+        for done, m in enumerate(effort.sizes, 1):
+            growing = [name for name in METHODS if _may_grow(name, m, by_size, effort.limit)]
+            at_reference = [row for row in by_threads if row["threads"] == 1]
+            by_size += at_reference if m == REFERENCE else time_in_turns(growing, [1], m, effort)
+            if report is not None:
+                report(done, len(effort.sizes))
+    result = _summary(by_threads, by_size, cores) | {"quick": quick}
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "speed.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    draw(result, out)
+    print(table(result))
+    return result
+
+
+def time_in_turns(names: Iterable[str], counts: list[int], m: int, effort: Effort) -> list[dict[str, Any]]:
+    """Time methods in turns, the slow ones less often; the first try is a warm-up, unless it took over a second."""
+    rng = np.random.default_rng(m)
+    X, Y = rng.standard_normal((m, 2)), rng.laplace(scale=0.5**0.5, size=(m, 2))
+    problem = Problem(m, X, Y, Precomputed(stored_kernel(X, Y)) if matrix_bytes(m) <= BYTES else None)
+    # NumPy's indexing knows nothing of threads.
+    trials = {(name, n): list[Trial]() for n in counts for name in names if n == 1 or name != "naive"}
+    for turn in range(effort.repeats + 1):
+        for (name, threads), done in trials.items():
+            if sum(trial.seconds for trial in done) <= effort.patience:
+                with _threads(threads):
+                    trial = METHODS[name].attempt(problem)
+                if turn or trial.seconds > 1:
+                    done.append(trial)
+    return [
+        {
+            "method": name,
+            "threads": threads,
+            "m": m,
+            "seconds": statistics.median(trial.seconds for trial in done),
+            "seconds_kernel_given": None if problem.given is None else statistics.median(trial.given for trial in done),
+            "repeats": len(done),
+            "statistic": done[0].statistic,
+            "pvalue": done[0].pvalue,
+        }
+        for (name, threads), done in trials.items()
+    ]
+
+
+def _may_grow(name: str, m: int, rows: list[dict[str, Any]], limit: float) -> bool:
+    """Whether a method got to the size before and one call at this one will keep to the limits of time and memory."""
+    last = [row for row in rows if row["method"] == name][-1:]
+    in_time = all(2 * row["m"] == m and row["seconds"] * 2 ** METHODS[name].order <= limit for row in last)
+    return m <= REFERENCE or (in_time and METHODS[name].matrices * matrix_bytes(m) <= BYTES)
+
+
+@contextmanager
+def _threads(count: int) -> Iterator[None]:
+    """So many threads for torch, numba and the BLAS of NumPy and SciPy, and afterwards as before."""
+    numba = _extra("numba")
+    of_torch, of_numba = torch.get_num_threads(), numba.get_num_threads()
+    with _extra("threadpoolctl").threadpool_limits(count, user_api="blas"):
+        try:
+            torch.set_num_threads(count)
+            numba.set_num_threads(count)
+            yield
+        finally:
+            torch.set_num_threads(of_torch)
+            numba.set_num_threads(of_numba)
+
+
+def _extra(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise ImportError(f"This experiment needs {name}: pip install 'tellapart[experiments]'.") from error
+
+
+def matrix_bytes(m: int) -> int:
+    """Of a float32 kernel matrix of two samples of m points."""
+    return 4 * (2 * m) ** 2
+
+
+def stored_kernel(X: Any, Y: Any) -> torch.Tensor:
+    """The pooled Gaussian kernel matrix in float32, by one matrix product: -|x - y|²/2 = x·y - |x|²/2 - |y|²/2."""
+    Z = torch.from_numpy(np.concatenate([X, Y])).float() / median_bandwidth(X, Y)
+    halves = Z.square().sum(1, keepdim=True) / -2
+    ones = torch.ones_like(halves)
+    return (torch.cat([Z, halves, ones], 1) @ torch.cat([Z, ones, halves], 1).T).exp_()
+
+
+def ours(null: Literal["permutation", "binned"], problem: Problem) -> Trial:
+    """The test of this package, without and with a matrix given."""
+    start = time.perf_counter()
+    result = mmd_test(problem.X, problem.Y, null=null, permutations=DRAWS, rng=0)
+    seconds, given = time.perf_counter() - start, math.nan
+    if problem.given is not None:
+        x, y = np.split(np.arange(2 * problem.m), 2)
+        given = mmd_test(x, y, kernel=problem.given, null=null, permutations=DRAWS, rng=0).seconds
+    return Trial(seconds, given, result.statistic, result.pvalue)
+
+
+def stored(null: Callable[[Any, int, np.random.Generator], Any], problem: Problem) -> Trial:
+    """A test that makes the kernel matrix and then works on it; ``null`` gives the statistic and its distribution."""
+    start = time.perf_counter()
+    K = stored_kernel(problem.X, problem.Y).numpy()
+    middle = time.perf_counter()
+    statistic, *distribution = null(K, problem.m, np.random.default_rng(0))
+    pvalue = (1 + sum(value >= statistic for value in distribution)) / (1 + DRAWS)
+    end = time.perf_counter()
+    return Trial(end - start, end - middle, float(statistic), float(pvalue))
+
+
+def one_pass(K: Any, m: int, rng: np.random.Generator) -> Any:
+    """The paper's algorithm: every entry of the matrix is read once and added to its block in all permutations."""
+    inverses = np.stack([np.arange(2 * m), *(rng.permutation(2 * m) for _ in range(DRAWS))], axis=1)
+    xx, xy, total = _block_sums()(K, (inverses < m).astype(np.uint8))
+    return _mmd2(2 * xx, 2 * (total - xx - xy), xy, m)
+
+
+@cache
+def _block_sums() -> Any:
+    numba = _extra("numba")
+
+    def block_sums(K: Any, of_x: Any) -> Any:
+        N, count = of_x.shape
+        chunks = 64
+        within, across, totals = np.zeros((chunks, count)), np.zeros((chunks, count)), np.zeros(chunks)
+        for chunk in numba.prange(chunks):
+            # Every 64th row: rows grow shorter, and threads should have the same to do.
+            for i in range(chunk, N, chunks):
+                xx, xy, total = np.zeros(count, np.float32), np.zeros(count, np.float32), 0.0
+                for j in range(i + 1, N):
+                    k = K[i, j]
+                    total += k
+                    # Permutations lie side by side: this loop becomes vector instructions. The block yy is the rest.
+                    for b in range(count):
+                        both = of_x[i, b] + of_x[j, b]
+                        xx[b] += k if both == 2 else np.float32(0)
+                        xy[b] += k if both == 1 else np.float32(0)
+                within[chunk] += xx
+                across[chunk] += xy
+                totals[chunk] += total
+        return within.sum(0), across.sum(0), totals.sum()
+
+    return numba.njit(parallel=True, fastmath=True)(block_sums)
+
+
+def naive(K: Any, m: int, rng: np.random.Generator) -> Any:
+    """Permute rows and columns of the matrix, take sums of its blocks: as it is mostly written."""
+    orders = (np.arange(2 * m), *(rng.permutation(2 * m) for _ in range(DRAWS)))
+    return [
+        _from_blocks(*(K[np.ix_(a, b)] for a, b in ((x, x), (y, y), (x, y))))
+        for x, y in (np.split(order, 2) for order in orders)
+    ]
+
+
+def spectral(eigenvalues: Callable[[Any], Any], K: Any, m: int, rng: np.random.Generator) -> Any:
+    """Draws from the asymptotic null by the eigenvalues of the centred matrix (Gretton et al. 2009)."""
+    means = K.mean(0)
+    found = np.maximum(eigenvalues(K - means - means[:, None] + means.mean()), 0)
+    draws = (rng.standard_normal((DRAWS, 2 * m)) ** 2 - 1) @ found / m**2
+    return [_from_blocks(K[:m, :m], K[m:, m:], K[:m, m:]), *draws]
+
+
+def _from_blocks(Kxx: Any, Kyy: Any, Kxy: Any) -> Any:
+    return _mmd2(Kxx.sum() - np.trace(Kxx), Kyy.sum() - np.trace(Kyy), Kxy.sum(), len(Kxx))
+
+
+def _mmd2(xx: Any, yy: Any, xy: Any, m: int) -> Any:
+    """MMD² from the sums of the blocks, those of xx and yy without the diagonal."""
+    return (xx + yy) / (m * (m - 1)) - 2 * xy / m**2
+
+
+def _by_torch(matrix: Any) -> Any:
+    return torch.linalg.eigvalsh(torch.from_numpy(matrix)).numpy()
+
+
+def _by_scipy(matrix: Any) -> Any:
+    return _extra("scipy.linalg").eigvalsh(matrix, overwrite_a=True, check_finite=False)
+
+
+#: Colours of Okabe and Ito, which everybody can tell apart.
+METHODS = {
+    "naive": Method("NumPy, indexing the matrix", 2, 1.75, "#666666", partial(stored, naive)),
+    "scipy": Method("Spectral, SciPy", 3, 3, "#CC79A7", partial(stored, partial(spectral, _by_scipy))),
+    "torch": Method("Spectral, torch (MKL)", 3, 3, "#009E73", partial(stored, partial(spectral, _by_torch))),
+    "one pass": Method("The paper’s one pass, numba", 2, 1, "#D55E00", partial(stored, one_pass)),
+    "permutation": Method("tellapart, permutations", 2, 0, "#0072B2", partial(ours, "permutation")),
+    "binned": Method("tellapart, binned", 2, 0, "#56B4E9", partial(ours, "binned")),
+}
+
+
+def _summary(by_threads: list[dict[str, Any]], by_size: list[dict[str, Any]], cores: int) -> dict[str, Any]:
+    seconds = {(row["method"], row["threads"]): row["seconds"] for row in by_threads}
+    both = {name: seconds[name, 1] / seconds[name, 2] for name in ("permutation", "binned") if (name, 2) in seconds}
+    return {
+        "machine": {"cores": cores, "torch": torch.__version__, "mkl": torch.backends.mkl.is_available()},
+        "draws": DRAWS,
+        "by_threads": by_threads,
+        "by_size": by_size,
+        "ratios_to_ours": {name: seconds[name, 1] / seconds["permutation", 1] for name in METHODS},
+        "speed_up_of_ours_with_two_threads": both,
+        "paper": {"seconds": PAPER, "ratios_to_theirs": {name: s / PAPER["one pass"] for name, s in PAPER.items()}},
+    }
+
+
+def table(result: dict[str, Any]) -> str:
+    """Times and ratios at the reference size on one thread, and the paper's own, to be read by people."""
+    rows = [row for row in result["by_threads"] if row["threads"] == 1]
+    ours = next(row for row in rows if row["method"] == "permutation")
+    lines = [f"m = n = {REFERENCE:,}, {DRAWS} draws, one thread       kernel included           kernel given"]
+    for row in rows:
+        cells = (f"{row[key]:9.3f} s {row[key] / ours[key]:7.2f} ×" for key in ("seconds", "seconds_kernel_given"))
+        lines.append(f"  {METHODS[row['method']].label:34}" + "     ".join(cells))
+    for name, factor in result["speed_up_of_ours_with_two_threads"].items():
+        lines.append(f"  two threads speed up {METHODS[name].label} {factor:.2f} ×")
+    lines.append("In the paper, on another machine")
+    lines += [f"  {name:34}{s:9.0f}   s {s / PAPER['one pass']:7.2f} × theirs" for name, s in PAPER.items()]
+    return "\n".join(lines)
+
+
+def draw(result: dict[str, Any], out: Path) -> None:
+    """Time against threads, and against the size of the samples."""
+    matplotlib, ratios = _extra("matplotlib"), result["ratios_to_ours"]
+    style = {"font.size": 10, "axes.spines.top": False, "axes.spines.right": False, "pdf.fonttype": 42}
+    with matplotlib.rc_context(style):
+        figure = _extra("matplotlib.figure").Figure(figsize=(10.5, 4.6), layout="constrained")
+        left, right = figure.subplots(1, 2, sharey=True, width_ratios=(1, 1.9))
+        for axes, rows, key in ((left, result["by_threads"], "threads"), (right, result["by_size"], "m")):
+            for name, method in METHODS.items():
+                for field, look in (("seconds", {}), ("seconds_kernel_given", {"ls": (0, (2, 2)), "mfc": "white"})):
+                    line = [(r[key], r[field]) for r in rows if r["method"] == name and r[field] is not None]
+                    label = method.label if field == "seconds" else None
+                    axes.plot(*zip(*line, strict=True), color=method.colour, marker="o", ms=5, label=label, **look)
+            ticks = sorted({row[key] for row in rows})
+            axes.set_xscale("log", base=2)
+            axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
+            axes.grid(axis="y", color="#dddddd", lw=0.6)
+        left.set_yscale("log")
+        units = {1e-3: "1 ms", 1e-2: "10 ms", 0.1: "0.1 s", 1: "1 s", 10: "10 s", 60: "1 min"}
+        left.set_yticks(list(units), list(units.values()))
+        left.yaxis.minorticks_off()
+        left.set(xlabel="Threads", ylabel="Time of one test", title=f"m = n = {REFERENCE:,}")
+        left.margins(x=0.15)
+        right.set(xlabel="Size of each sample, m = n", title="One thread")
+        right.plot([], [], color="black", marker="o", ms=5, label="kernel included")
+        right.plot([], [], color="black", marker="o", ms=5, ls=(0, (2, 2)), mfc="white", label="kernel matrix given")
+        figure.legend(*right.get_legend_handles_labels(), loc="outside right center", frameon=False)
+        figure.suptitle(
+            f"{DRAWS} permutations: {ratios['one pass']:.1f} times as fast as the paper’s algorithm, "
+            f"{ratios['torch']:.0f} times as fast as the spectral test",
+            weight="bold",
+        )
+        for kind in ("png", "pdf"):
+            figure.savefig(out / f"speed.{kind}", dpi=200)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="Time the tests of Figure 1 of Sutherland et al. 2017.")
+    parser.add_argument("--quick", action="store_true", help="smaller sizes and fewer repeats: under two minutes")
+    parser.add_argument("--out", type=Path, default=Path("results"), help="folder for the figure and the numbers")
+    arguments = parser.parse_args()
+    run(arguments.out, arguments.quick)

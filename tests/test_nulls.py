@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import itertools
 import math
 import os
 import pty
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import time
 
 import numpy as np
@@ -364,6 +367,7 @@ def test_progress_on_a_terminal_and_not_in_a_pipe():
     piped = subprocess.run([sys.executable, "-c", SHORT], capture_output=True, text=True, check=True)
     assert piped.stderr == piped.stdout == ""
     leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     process = subprocess.Popen([sys.executable, "-c", SHORT], stderr=follower, stdout=subprocess.DEVNULL)
     os.close(follower)
     shown = b""

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-from numbers import Real
+from typing import Any
+
+import numpy as np
 
 _UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 _UNITS |= {"kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
 
 
-def budget(max_memory: int | float | str | None) -> int:
+def budget(max_memory: Any) -> int:
     """Bytes from ``max_memory``: a number of bytes, a string such as ``"1GB"``, or None for a quarter of what is free.
 
     >>> budget("1.5 GB")
@@ -23,12 +25,12 @@ def budget(max_memory: int | float | str | None) -> int:
         if match is None or match[2] not in _UNITS:
             raise ValueError(f"max_memory={max_memory!r} is not a size. Give bytes or a string such as '500MB'.")
         max_memory = float(match[1]) * _UNITS[match[2]]
-    kind: type = type(max_memory)
-    if not issubclass(kind, Real) or issubclass(kind, bool):
-        raise TypeError(f"max_memory must be bytes or a string such as '500MB', but is of type {kind.__name__}.")
+    if isinstance(max_memory, bool) or not isinstance(max_memory, (int, float, np.integer, np.floating)):
+        kind = type(max_memory).__name__
+        raise TypeError(f"max_memory must be bytes or a string such as '500MB', but is of type {kind}.")
     if not max_memory > 0:
         raise ValueError(f"max_memory must be positive, but is {max_memory}.")
-    return int(min(max_memory, 2**62))
+    return int(min(float(max_memory), 2.0**62))
 
 
 def available() -> int:

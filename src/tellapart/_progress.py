@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,11 +23,9 @@ def reporting(wish: Wish, title: str) -> Iterator[Report | None]:
         return
     from tqdm import tqdm
 
-    columns = shutil.get_terminal_size().columns
-
     # Work that is over at once needs no bar.
     form = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
-    with tqdm(total=1.0, desc=title, delay=0 if wish else 0.5, leave=False, ncols=columns, bar_format=form) as bar:
+    with tqdm(total=1.0, desc=title, delay=0 if wish else 0.5, leave=False, bar_format=form) as bar:
 
         def report(done: int, total: int) -> None:
             bar.update(done / total - bar.n)

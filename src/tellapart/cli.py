@@ -8,6 +8,9 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
+from . import __version__, mmd_test
+from .datasets import gaussian_laplace
+
 EXPERIMENTS = {"speed": "Figure 1: the permutation test against spectral tests, for all cores and sample sizes"}
 
 
@@ -29,7 +32,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="tellapart",
         description="Tell two samples apart: is there a difference, how sure are we, and where is it?",
     )
-    parser.add_argument("--version", action=_Version)
+    parser.add_argument("--version", action="version", version=f"tellapart {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     demo = commands.add_parser("demo", help="test two small samples; no data needed")
     demo.add_argument("--seed", type=int, default=0)
@@ -42,22 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-class _Version(argparse.Action):
-    """Prints the version, for which the package is only then imported."""
-
-    def __init__(self, option_strings: Sequence[str], dest: str) -> None:
-        super().__init__(option_strings, dest, nargs=0, help="print the version and exit")
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        from . import __version__
-
-        parser.exit(message=f"tellapart {__version__}\n")
-
-
 def _demo(options: argparse.Namespace) -> None:
-    from . import mmd_test
-    from .datasets import gaussian_laplace
-
     print("Two samples of 1,500 points in the plane, with the same mean and the same variance:")
     print("one is normal, the other Laplace. Can they be told apart?\n")
     X, Y = gaussian_laplace(1500, rng=options.seed)

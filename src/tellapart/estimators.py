@@ -112,7 +112,7 @@ def mmd2(X: Any, Y: Any, kernel: Any, *, estimator: Estimator = "full", max_memo
     """
     _check(estimator, ("full", "paired", "biased"), "MMD²")
     x, y = _pair(X, Y, estimator, at_least=1 if estimator == "biased" else 2)
-    s = reductions.sums(_one_kernel(kernel), x.values, y.values, max_memory=max_memory)
+    s = reductions.sums(_one_kernel(kernel), x.values, y.values, squares=False, max_memory=max_memory)
     return _returned(mmd2_from(s, estimator), x, y)
 
 

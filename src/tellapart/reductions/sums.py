@@ -77,16 +77,18 @@ def sums(
     Y: Tensor,
     *,
     additive: bool = True,
+    squares: bool = True,
     max_memory: Memory = None,
     progress: Progress | None = None,
 ) -> Sums:
     """The sums of MATHS §0, differentiable with respect to X, Y and the parameters of the kernel.
 
     With ``additive`` (the default) the kernel may be changed by f(x) + f(y) where that is more accurate, which
-    changes no estimator of MMD² and no variance. Costs (m + n)²/2 kernel evaluations, memory O((m + n) d).
+    changes no estimator of MMD² and no variance. Without ``squares`` the squared norms fxx, fyy and fxy, which only
+    the variance needs, are left at 0. Costs (m + n)²/2 kernel evaluations, memory O((m + n) d).
     """
     tiling = Tiling(kernel, [X, Y], additive=additive, max_memory=max_memory)
-    rows, squares, diagonals = reduce(_SumsReduction(tiling), tiling, progress)
+    rows, norms, diagonals = reduce(_SumsReduction(tiling, squares), tiling, progress)
     m, n = tiling.sizes
     return Sums(
         m=m,
@@ -95,9 +97,9 @@ def sums(
         ry=rows[..., 1, m:],
         rho=rows[..., 1, :m],
         kap=rows[..., 0, m:],
-        fxx=squares[..., 0],
-        fyy=squares[..., 1],
-        fxy=squares[..., 2],
+        fxx=norms[..., 0],
+        fyy=norms[..., 1],
+        fxy=norms[..., 2],
         trace_x=diagonals[..., 0],
         trace_y=diagonals[..., 1],
         dxy=diagonals[..., 2] if m == n else None,
@@ -127,8 +129,8 @@ def block_sums(kernel: Kernel, X: Tensor, Y: Tensor, size: int) -> tuple[Tensor,
 class _SumsReduction:
     """Row sums over each of the two samples, squared norms of the three blocks, and their diagonals."""
 
-    def __init__(self, tiling: Tiling) -> None:
-        self.tiling = tiling
+    def __init__(self, tiling: Tiling, with_squares: bool) -> None:
+        self.tiling, self.with_squares = tiling, with_squares
         self.rows, self.squares, self.diagonals = self._zeros(0)
 
     def _zeros(self, start: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -150,8 +152,9 @@ class _SumsReduction:
         start = rows.pooled.start
         sums[columns.sample, : len(tile)] += tile.sum(1).cpu()
         sums[rows.sample, columns.pooled.start - start : columns.pooled.stop - start] += tile.sum(0).cpu()
-        norms = torch.linalg.vector_norm(tile, dim=1).cpu().double()
-        squares[self._pair(rows, columns)] += norms.dot(norms) * self._times(rows, columns)
+        if self.with_squares:
+            norms = torch.linalg.vector_norm(tile, dim=1).cpu().double()
+            squares[self._pair(rows, columns)] += norms.dot(norms) * self._times(rows, columns)
 
     def close(self, rows: Block, state: Any) -> Any:
         return state

@@ -52,12 +52,12 @@ class Tiling:
         self.starts = [sum(self.sizes[:k]) for k in range(len(samples))]
         self.plan = kernel.plan(probe_rows(*samples), additive=additive, dtype=dtype)
         self.features = [kernel.features(sample, self.plan) for sample in samples]
+        refined = self.plan
         for features in self.features:
-            refined = kernel.refined(self.plan, features)
-            if refined is not self.plan:
-                self.plan = refined
-                self.features = [kernel.features(sample, self.plan) for sample in samples]
-                break
+            refined = kernel.refined(refined, features)
+        if refined is not self.plan:
+            self.plan = refined
+            self.features = [kernel.features(sample, self.plan) for sample in samples]
         self.detached = [map_leaves(Tensor.detach, features) for features in self.features]
         self.height, self.width = tile_size(
             self.device, sum(self.sizes), self.plan.dtype, columns, kernel.members, max_memory

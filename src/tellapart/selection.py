@@ -35,8 +35,10 @@ def median_bandwidth(X: Any, Y: Any, *, rng: RNG = 0) -> float:
     if len(pooled) > _ROWS:
         chosen = np.random.default_rng(seed_of(rng)).permutation(len(pooled))[:_ROWS]
         pooled = pooled[torch.from_numpy(chosen).to(pooled.device)]
-    pooled = pooled.cpu().double()
-    distances = torch.cdist(pooled - pooled.mean(0), pooled - pooled.mean(0))
-    above = distances[torch.triu(torch.ones_like(distances), 1).bool()]
-    above = above[above > 0]
-    return float(above.median()) if len(above) else 1.0
+    points = pooled.cpu().double().numpy()
+    points = points - points.mean(0)
+    norms = (points**2).sum(1)
+    squares = (norms[:, None] + norms - 2 * points @ points.T)[np.tri(len(points), k=-1, dtype=bool)]
+    # Equal rows are at distance 0, or nearly so by this formula.
+    squares = squares[squares > 1e-12 * norms.max()]
+    return float(np.sqrt(np.median(squares))) if len(squares) else 1.0

@@ -58,6 +58,8 @@ class Kernel(nn.Module):
 
     #: How many kernels are evaluated side by side (`Grid` has one for each bandwidth).
     members = 1
+    #: Whether points are best left in the order in which they come.
+    likes_order = False
     #: Whether k(x, x) = 1 for all x, and an anchored plan leaves out just that 1.
     normalised = False
 

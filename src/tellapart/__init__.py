@@ -14,7 +14,7 @@ from .estimators import (
     t_statistic,
 )
 from .samples import Sample
-from .selection import median_bandwidth
+from .selection import Selection, default_bandwidths, median_bandwidth, select_bandwidth
 from .testing import TestResult, mmd_test
 
 __version__ = _version("tellapart")
@@ -23,16 +23,19 @@ __all__ = [
     "BlockEstimate",
     "Estimate",
     "Sample",
+    "Selection",
     "TestResult",
     "__version__",
     "asymptotic_power",
     "block_estimate",
     "datasets",
+    "default_bandwidths",
     "estimate",
     "kernels",
     "median_bandwidth",
     "mmd2",
     "mmd2_variance",
     "mmd_test",
+    "select_bandwidth",
     "t_statistic",
 ]

@@ -25,7 +25,7 @@ class Grid(Kernel):
         logs = log_positive("bandwidths", bandwidths)
         if logs.ndim != 1 or not len(logs):
             raise ValueError(f"bandwidths must be a list of numbers, but has shape {tuple(logs.shape)}.")
-        self.bandwidths = logs.exp()
+        self.bandwidths = torch.as_tensor(bandwidths, dtype=torch.float64).detach().clone()
         self.family = family
         self.members = len(logs)
         self.finest = family(float(self.bandwidths.min())).requires_grad_(False)

@@ -13,6 +13,7 @@ from .estimators import (
     mmd2_variance,
     t_statistic,
 )
+from .learning import History, fit_kernel
 from .samples import Sample
 from .selection import Selection, default_bandwidths, median_bandwidth, select_bandwidth
 from .testing import TestResult, mmd_test
@@ -22,6 +23,7 @@ __version__ = _version("tellapart")
 __all__ = [
     "BlockEstimate",
     "Estimate",
+    "History",
     "Sample",
     "Selection",
     "TestResult",
@@ -31,6 +33,7 @@ __all__ = [
     "datasets",
     "default_bandwidths",
     "estimate",
+    "fit_kernel",
     "kernels",
     "median_bandwidth",
     "mmd2",

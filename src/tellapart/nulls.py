@@ -306,10 +306,15 @@ def sequential(
     return drawn, float(drawn.pvalue(tolerance))
 
 
-def _full_statistics(forms: Tensor, crosses: Tensor, total: Tensor, m: int, n: int) -> Null:
-    """Full MMD² for each labelling from sᵀK̃s and sᵀK̃e; the first is the one observed."""
+def full_mmd2(forms: Tensor, crosses: Tensor, total: Tensor, m: int, n: int) -> Tensor:
+    """The full MMD² of labellings from sᵀK̃s, sᵀK̃e and eᵀK̃e."""
     within_x, within_y, across = forms, total - 2 * crosses + forms, crosses - forms
-    values = within_x / (m * (m - 1)) + within_y / (n * (n - 1)) - 2 * across / (m * n)
+    return within_x / (m * (m - 1)) + within_y / (n * (n - 1)) - 2 * across / (m * n)
+
+
+def _full_statistics(forms: Tensor, crosses: Tensor, total: Tensor, m: int, n: int) -> Null:
+    """The first labelling is the one observed."""
+    values = full_mmd2(forms, crosses, total, m, n)
     return Null(values[..., 0], values[..., 1:])
 
 

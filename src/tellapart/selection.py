@@ -76,8 +76,8 @@ def default_bandwidths(X: Any, Y: Any, count: int = 30, *, rng: RNG = 0) -> Tens
 class Selection:
     """The bandwidth chosen, the kernel with it, and what was known of every bandwidth.
 
-    `table` has an array for each of ``bandwidth``, ``mmd2``, ``variance`` (V+), ``t``, ``replaced`` (whether V was below
-    V2) and, for the criteria that compute it, ``power``, ``cv`` or ``ratio``.
+    `table` has an array for each of ``bandwidth``, ``mmd2``, ``variance`` (V+), ``t``, ``replaced`` (whether V was
+    below V2) and, for the criteria that compute it, ``power``, ``cv`` or ``ratio``.
     """
 
     bandwidth: float

@@ -111,6 +111,9 @@ def _gradients(
     reduction: Reduction, tiling: Tiling, inputs: tuple[Tensor, ...], kept: Kept, grads: tuple[Tensor, ...]
 ) -> list[Tensor | None]:
     """The second pass: every tile again, and the gradient through it."""
+    # Where a kernel is tiny, what comes in is too large for single precision: bring it to size, and back at the end.
+    scale = max(float(grad.abs().max()) for grad in grads) or 1.0
+    grads = tuple(grad / scale for grad in grads)
     totals = [torch.zeros_like(t) if t.requires_grad else None for t in inputs]
     each = len(leaves(tiling.features[0]))
     of_sample = [totals[k * each : (k + 1) * each] for k in range(len(tiling.sizes))]
@@ -144,7 +147,7 @@ def _gradients(
             for total, part in zip(of_parameters, shared, strict=True):
                 if total is not None and part is not None:
                     total += part
-    return totals
+    return [None if total is None else (total.double() * scale).to(total) for total in totals]
 
 
 def _plus(a: Tensor | None, b: Tensor | None) -> Tensor | None:

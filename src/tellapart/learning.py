@@ -1,0 +1,295 @@
+"""Choosing a kernel by gradient ascent on the power of the test."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from . import nulls, reductions
+from ._progress import Wish, reporting
+from ._rng import RNG, seed_of
+from .estimators import mmd2_from, ratio, second_order_from, variance_from
+from .kernels import ARD, Kernel, as_kernel
+from .reductions import Memory
+from .samples import as_pair
+
+Criterion = Literal["t", "power", "mmd"]
+
+#: Relabellings that give the threshold of the criterion "power".
+_DRAWS = 99
+#: Factors of the first bandwidth that are tried before learning begins.
+_FACTORS = tuple(2.0**k for k in range(-6, 7))
+
+
+@dataclass
+class History:
+    """What happened while a kernel was learned, one entry for each time the held-out rows were looked at.
+
+    Attributes
+    ----------
+    step
+        The step of each entry, counted from 0.
+    training, validation
+        The criterion: the mean over the batches since the entry before, and on the held-out rows.
+    replaced
+        The share of those batches in which V was below V2, so that t was U/√V2.
+    best_step
+        Where the kernel returned was found.
+    restart
+        Which of the restarts it came from.
+    """
+
+    criterion: str
+    step: list[int] = field(default_factory=list)
+    training: list[float] = field(default_factory=list)
+    validation: list[float] = field(default_factory=list)
+    replaced: list[float] = field(default_factory=list)
+    best_step: int = 0
+    restart: int = 0
+
+    @property
+    def best(self) -> float:
+        """The criterion of the kernel returned, on the held-out rows."""
+        return max(self.validation)
+
+
+def fit_kernel(
+    X: Any,
+    Y: Any,
+    kernel: Any = None,
+    criterion: Criterion = "t",
+    *,
+    alpha: float = 0.05,
+    batch_size: int | None = 256,
+    steps: int = 500,
+    learning_rate: float = 0.05,
+    validation: float = 0.25,
+    patience: int = 10,
+    restarts: int = 1,
+    scan: bool = True,
+    rng: RNG = 0,
+    max_memory: Memory = None,
+    progress: Wish = None,
+) -> tuple[Kernel, History]:
+    """Learn the parameters of a kernel by gradient ascent (Adam). Test on other rows than these.
+
+    Parameters
+    ----------
+    X, Y
+        The rows to learn from, at least 8 of each.
+    kernel
+        Where to start: any kernel with parameters that ask for a gradient. It is copied, not changed. By default
+        an `ARD` kernel.
+    criterion
+        ``"t"``: MMD²/√V+. ``"power"``: (MMD² - c)/√V+ with c the threshold at level ``alpha`` of a permutation test
+        whose permutations stay fixed. ``"mmd"``: MMD².
+    alpha
+        The level for ``"power"``.
+    batch_size
+        Rows of each sample in a step; None for all.
+    steps, learning_rate
+        Of Adam.
+    validation
+        The share of rows held out. After every pass through the others (at least every 20 steps) the criterion is
+        computed on them; the kernel returned is the one that was best there.
+    patience
+        Stop after so many looks at the held-out rows without a better one.
+    restarts
+        How often to start, each time with other batches; from the second time on, from parameters that are
+        disturbed a little. The best on the held-out rows is returned.
+    scan
+        Before learning, multiply the bandwidth of the kernel with powers of 2 and start from the best: a kernel whose
+        bandwidth is off by a factor of a hundred has no gradient to speak of.
+    rng
+        For the split, the batches and the permutations.
+    max_memory
+        Bytes, or a string such as ``"1GB"``; by default a quarter of what is free.
+    progress
+        True, False, None (a bar if standard error is a terminal) or a function of what is done and what is to do.
+
+    Returns
+    -------
+    kernel, history
+        The learned kernel, and a `History`.
+
+    Examples
+    --------
+    >>> g = torch.Generator().manual_seed(0)
+    >>> X, Y = torch.randn(400, 5, generator=g), torch.randn(400, 5, generator=g)
+    >>> Y[:, 3] *= 2
+    >>> kernel, history = fit_kernel(X, Y, steps=100)
+    >>> int(kernel.scales.argmax())
+    3
+    """
+    if criterion not in ("t", "power", "mmd"):
+        raise ValueError(f"criterion={criterion!r} is not known. Choose 't', 'power' or 'mmd'.")
+    if not 0 < validation < 1:
+        raise ValueError(f"validation must be a share between 0 and 1, but is {validation!r}.")
+    for name, value in (("steps", steps), ("restarts", restarts), ("patience", patience)):
+        if not isinstance(value, int) or value < 1:
+            raise ValueError(f"{name} must be a whole number from 1 up, but is {value!r}.")
+    if batch_size is not None and (not isinstance(batch_size, int) or batch_size < 4):
+        raise ValueError(f"batch_size must be at least 4, or None for all rows, but is {batch_size!r}.")
+    x, y = (sample.values for sample in as_pair(X, Y, at_least=8))
+    start = ARD(x.flatten(1).shape[1]).to(x.device) if kernel is None else as_kernel(kernel)
+    if not any(p.requires_grad for p in start.parameters()):
+        raise ValueError("The kernel has no parameters that ask for a gradient, so that there is nothing to learn.")
+    seeds = np.random.default_rng(seed_of(rng)).integers(2**62, size=restarts)
+    best: tuple[Kernel, History] | None = None
+    with reporting(progress, "fit_kernel") as report:
+        for restart, seed in enumerate(seeds):
+            run = _Run(copy.deepcopy(start), criterion, alpha, np.random.default_rng(seed), max_memory)
+            run.split(x, y, validation)
+            if scan:
+                run.scan()
+            if restart:
+                run.disturb()
+            for step in run.ascend(steps, learning_rate, batch_size, patience):
+                if report is not None:
+                    report(restart * steps + step, restarts * steps)
+            run.history.restart = restart
+            if best is None or run.history.best > best[1].best:
+                best = run.kernel, run.history
+    assert best is not None
+    return best
+
+
+class _Run:
+    """One ascent: a kernel, its training and held-out rows, and its history."""
+
+    def __init__(
+        self, kernel: Kernel, criterion: Criterion, alpha: float, rng: np.random.Generator, max_memory: Memory
+    ) -> None:
+        self.kernel, self.criterion, self.alpha = kernel, criterion, alpha
+        self.rng, self.max_memory = rng, max_memory
+        self.history = History(criterion)
+        self._labels: dict[tuple[int, int], Tensor] = {}
+
+    def split(self, X: Tensor, Y: Tensor, share: float) -> None:
+        """Hold out a share of each sample: at least 4 rows, and leave as many."""
+        self.train, self.held_out = [], []
+        for Z in (X, Y):
+            order = torch.from_numpy(self.rng.permutation(len(Z))).to(Z.device)
+            count = min(max(round(share * len(Z)), 4), len(Z) - 4)
+            self.held_out.append(Z[order[:count]])
+            self.train.append(Z[order[count:]])
+
+    def scan(self) -> None:
+        """Multiply the bandwidth by powers of 2, and leave it where the criterion on the training rows is best."""
+        parameter = _bandwidth(self.kernel)
+        if parameter is None:
+            return
+        first = parameter.detach().clone()
+        rows = [Z[:1000] for Z in self.train]
+        scores = []
+        with torch.no_grad():
+            for factor in _FACTORS:
+                parameter.copy_(first + math.log(factor))
+                scores.append(float(self.value(*rows)[0]))
+            best = int(np.argmax(np.nan_to_num(scores, nan=-math.inf)))
+            parameter.copy_(first + math.log(_FACTORS[best]))
+
+    def disturb(self) -> None:
+        """Move every parameter a little."""
+        with torch.no_grad():
+            for parameter in self.kernel.parameters():
+                if parameter.requires_grad:
+                    noise = torch.from_numpy(self.rng.standard_normal(parameter.shape)).to(parameter)
+                    size = 1.0 if parameter.ndim < 2 else float(parameter.std())
+                    parameter.add_(noise, alpha=0.3 * size)
+
+    def ascend(self, steps: int, learning_rate: float, batch_size: int | None, patience: int) -> Iterator[int]:
+        """Adam on batches; look at the held-out rows after each pass; end with the best kernel seen there."""
+        parameters = [p for p in self.kernel.parameters() if p.requires_grad]
+        optimiser = torch.optim.Adam(parameters, lr=learning_rate)
+        smaller = min(map(len, self.train))
+        size = smaller if batch_size is None else min(batch_size, smaller)
+        every = max(min(smaller // size, steps), 20)
+        history, waiting = self.history, 0
+        best = self._look(0, [], [])
+        state = copy.deepcopy(self.kernel.state_dict())
+        values: list[float] = []
+        replaced: list[bool] = []
+        for step, batch in zip(range(1, steps + 1), self._batches(size), strict=False):
+            value, was_replaced = self.value(*batch)
+            if not bool(torch.isfinite(value)) or not value.requires_grad:
+                raise ValueError(
+                    f"The criterion {self.criterion!r} is {float(value.detach())} at step {step}: the kernel does not "
+                    "tell the points of a batch apart. Are the samples constant, or the batches too small?"
+                )
+            optimiser.zero_grad()
+            (-value).backward()
+            optimiser.step()
+            values.append(float(value.detach()))
+            replaced.append(was_replaced)
+            yield step
+            if step % every == 0 or step == steps:
+                found = self._look(step, values, replaced)
+                values, replaced = [], []
+                waiting = 0 if found > best else waiting + 1
+                if found > best:
+                    best, history.best_step = found, step
+                    state = copy.deepcopy(self.kernel.state_dict())
+                if waiting >= patience:
+                    break
+        self.kernel.load_state_dict(state)
+
+    def _look(self, step: int, values: list[float], replaced: list[bool]) -> float:
+        with torch.no_grad():
+            value, was_replaced = self.value(*self.held_out)
+        found = float(value)
+        self.history.step.append(step)
+        self.history.training.append(float(np.mean(values)) if values else math.nan)
+        self.history.validation.append(found)
+        self.history.replaced.append(float(np.mean(replaced)) if replaced else float(was_replaced))
+        return found
+
+    def _batches(self, size: int) -> Iterator[list[Tensor]]:
+        """Disjoint batches of shuffled rows, again and again."""
+        full = all(len(Z) == size for Z in self.train)
+        while True:
+            orders = [torch.from_numpy(self.rng.permutation(len(Z))).to(Z.device) for Z in self.train]
+            for k in range(min(map(len, self.train)) // size):
+                rows = slice(k * size, (k + 1) * size)
+                yield self.train if full else [Z[o[rows]] for Z, o in zip(self.train, orders, strict=True)]
+
+    def value(self, X: Tensor, Y: Tensor) -> tuple[Tensor, bool]:
+        """The criterion, and whether V was replaced by V2 for it."""
+        s = reductions.sums(self.kernel, X, Y, squares=self.criterion != "mmd", max_memory=self.max_memory)
+        u = mmd2_from(s)
+        if self.criterion == "mmd":
+            return u, False
+        v, v2 = variance_from(s), second_order_from(s)
+        replaced = bool((v < v2).detach())
+        if self.criterion == "power":
+            u = u - self._threshold(X, Y)
+        t = ratio(u, torch.maximum(v, v2), s)
+        undefined = bool((torch.maximum(v, v2) <= 0).detach())
+        return (t * math.nan if undefined else t), replaced
+
+    def _threshold(self, X: Tensor, Y: Tensor) -> Tensor:
+        """The permutation threshold of MMD², with the gradient of the permutation that gives it (MATHS §7)."""
+        m, n = len(X), len(Y)
+        if (m, n) not in self._labels:
+            fixed = np.random.default_rng([m, n])
+            self._labels[m, n] = torch.from_numpy(nulls.draw_subsets(fixed, m + n, m, _DRAWS))
+        forms = reductions.quadratic_forms(self.kernel, [X, Y], self._labels[m, n], max_memory=self.max_memory)
+        draws = nulls.full_mmd2(forms.forms, forms.crosses, forms.total, m, n)
+        rank = max(math.floor(self.alpha * (_DRAWS + 1) + 1e-9), 1)
+        return draws.sort().values[-rank]
+
+
+def _bandwidth(kernel: Kernel) -> Tensor | None:
+    """The parameter that sets the scale of a kernel: its own, or that of the kernel behind its network."""
+    for name in ("log_bandwidth", "log_bandwidths"):
+        if isinstance(found := getattr(kernel, name, None), Tensor):
+            return found
+    inner = getattr(kernel, "kernel", None)
+    return _bandwidth(inner) if isinstance(inner, Kernel) else None

@@ -1,0 +1,135 @@
+"""Learning a kernel: what it finds, what it reports, and that the test on other rows stays exact."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+import tellapart as ta
+from tellapart import learning
+from tellapart.kernels import ARD, MLP, Deep, Gaussian, Laplacian, Linear, Mixture
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def one_differs(n, seed, d=10, which=3, factor=1.8):
+    """Two normal samples; one coordinate of the second is wider."""
+    g = torch.Generator().manual_seed(seed)
+    X, Y = (torch.randn(n, d, generator=g) for _ in range(2))
+    Y[:, which] *= factor
+    return X, Y
+
+
+def test_ard_finds_the_coordinate_that_differs():
+    found = [int(ta.fit_kernel(*one_differs(400, seed), steps=120, rng=seed)[0].scales.argmax()) for seed in range(10)]
+    assert found.count(3) >= 9
+
+
+@pytest.mark.parametrize("criterion", ["t", "power", "mmd"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Gaussian(1.0),
+        lambda: ARD(10),
+        lambda: Mixture([0.5, 2.0, 8.0]),
+        lambda: Gaussian(3.0) * Laplacian(10.0) + Gaussian(2.0),
+        lambda: Deep(torch.nn.Linear(10, 4, bias=False), Gaussian(2.0)),
+        lambda: Deep(MLP([10, 16, 4]), Gaussian(1.0), original=Gaussian(5.0)),
+    ],
+    ids=["gaussian", "ard", "mixture", "combined", "mahalanobis", "deep"],
+)
+def test_every_kernel_gets_better(make, criterion):
+    torch.manual_seed(0)
+    X, Y = one_differs(300, 1)
+    start = make()
+    before = {name: value.clone() for name, value in start.state_dict().items()}
+    kernel, history = ta.fit_kernel(X, Y, start, criterion, steps=40, rng=0)
+    assert all(torch.equal(before[name], value) for name, value in start.state_dict().items()), "the start was changed"
+    if history.best_step:
+        assert any(not torch.equal(before[name], value) for name, value in kernel.state_dict().items())
+    assert history.best == max(history.validation) >= history.validation[0]
+    assert history.criterion == criterion
+    assert len(history.step) == len(history.training) == len(history.validation) == len(history.replaced)
+    assert all(math.isfinite(v) for v in history.validation + history.training[1:])
+    assert all(0 <= share <= 1 for share in history.replaced)
+
+
+def test_the_scan_finds_a_bandwidth_that_was_far_off():
+    X, Y = one_differs(300, 2, d=2, which=0, factor=2.5)
+    for bandwidth in (0.02, 50.0):
+        kernel, _ = ta.fit_kernel(X, Y, Gaussian(bandwidth), steps=60, rng=0)
+        assert 0.1 < kernel.bandwidth < 10
+
+
+def test_the_seed_decides():
+    X, Y = one_differs(200, 3)
+    runs = [ta.fit_kernel(X, Y, steps=30, rng=seed, restarts=2)[0].scales for seed in (1, 1, 2)]
+    assert torch.equal(runs[0], runs[1])
+    assert not torch.equal(runs[0], runs[2])
+
+
+def test_full_batches_and_early_stopping():
+    X, Y = one_differs(100, 4)
+    _, history = ta.fit_kernel(X, Y, batch_size=None, steps=400, patience=1, learning_rate=0.5, rng=0)
+    assert history.step[-1] < 400
+    assert history.best_step in history.step
+
+
+def test_gradient_of_power_follows_the_permutation_at_the_quantile():
+    """dJ = (dU - dU_b*)/√V - J dV/(2V), against finite differences (MATHS §7)."""
+    X, Y = (Z.double() for Z in one_differs(40, 5, d=3, which=0))
+    run = learning._Run(ARD(3, bandwidth=2.0), "power", 0.05, np.random.default_rng(0), None)
+    value, _ = run.value(X, Y)
+    value.backward()
+    slopes = run.kernel.log_scales.grad.clone()
+    for k in range(3):
+        values = []
+        for step in (1e-5, -1e-5):
+            with torch.no_grad():
+                run.kernel.log_scales[k] += step
+                values.append(run.value(X, Y)[0].item())
+                run.kernel.log_scales[k] -= step
+        assert slopes[k].item() == pytest.approx((values[0] - values[1]) / 2e-5, rel=1e-5, abs=1e-8)
+
+
+@pytest.mark.parametrize("criterion", ["t", "power"])
+def test_constant_samples_name_the_step(criterion):
+    with pytest.raises(ValueError, match="at step 1: the kernel does not tell the points"):
+        ta.fit_kernel(torch.ones(50, 3), torch.ones(50, 3), criterion=criterion)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"criterion": "best"}, "criterion='best' is not known"),
+        ({"steps": 0}, "steps must be a whole number from 1 up"),
+        ({"batch_size": 2}, "batch_size must be at least 4"),
+        ({"validation": 1.0}, "validation must be a share between 0 and 1"),
+        ({"kernel": Linear()}, "nothing to learn"),
+    ],
+)
+def test_errors(options, message):
+    with pytest.raises(ValueError, match=message):
+        ta.fit_kernel(torch.randn(20, 2), torch.randn(20, 2), **options)
+
+
+@pytest.mark.parametrize("repetitions", [150, pytest.param(1000, marks=pytest.mark.full)])
+def test_learning_on_one_half_and_testing_on_the_other_holds_the_level(repetitions):
+    pvalues = []
+    for r in range(repetitions):
+        g = torch.Generator().manual_seed(r)
+        X, Y = (torch.randn(60, 4, generator=g) for _ in range(2))
+        kernel, _ = ta.fit_kernel(X[:30], Y[:30], steps=20, rng=r)
+        pvalues.append(ta.mmd_test(X[30:], Y[30:], kernel, permutations=99, rng=r).pvalue)
+    for alpha in (0.01, 0.05, 0.1):
+        rate = np.mean(np.array(pvalues) <= alpha + 1e-12)
+        assert abs(rate - alpha) <= 3 * math.sqrt(alpha * (1 - alpha) / repetitions) + 1e-12

@@ -344,7 +344,8 @@ def test_errors(options, message):
 
 
 LONG = """
-import sys, threading, torch, tellapart as ta
+import signal, sys, threading, torch, tellapart as ta
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job may have inherited that it is ignored
 torch.set_num_threads(2)
 X, Y = (torch.randn(20_000, 10, generator=torch.Generator().manual_seed(s)) for s in (0, 1))
 print("ready", flush=True)
@@ -356,11 +357,14 @@ except KeyboardInterrupt:
 
 
 def test_interrupting_leaves_no_threads():
-    process = subprocess.Popen([sys.executable, "-c", LONG], stdout=subprocess.PIPE, text=True)
-    assert process.stdout.readline() == "ready\n"
-    time.sleep(2)
-    process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=20)
+    with subprocess.Popen([sys.executable, "-c", LONG], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout.readline() == "ready\n"
+            time.sleep(2)
+            process.send_signal(signal.SIGINT)
+            out, _ = process.communicate(timeout=30)
+        finally:
+            process.kill()
     assert out == "left: [] 2\n"
 
 

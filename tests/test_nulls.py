@@ -284,8 +284,42 @@ def test_rejection_and_threshold_agree():
                 assert result.reject(alpha) == (result.statistic > result.threshold(alpha))
 
 
+def test_few_against_many():
+    """Bins of the smaller sample find bins to be exchanged with."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(10, 3)) + 3, rng.normal(size=(8000, 3))
+    assert ta.mmd_test(X, Y, null="binned", permutations=199, rng=0).pvalue == 1 / 200
+    assert ta.mmd_test(X - 3, Y, null="binned", permutations=199, rng=0).pvalue > 0.01
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-60, 1e60, 1e140])
+def test_the_unit_of_the_data_does_not_matter(scale):
+    X, Y = draw(np.random.default_rng(12), 60, 60)
+    plain, scaled = (ta.mmd_test(X * s, (Y + 1) * s, rng=0) for s in (1.0, scale))
+    assert scaled.pvalue == plain.pvalue
+    assert scaled.statistic == pytest.approx(plain.statistic, rel=1e-4)
+
+
+def test_an_outlier_spoils_the_bandwidth_of_nobody_else():
+    X, Y = draw(np.random.default_rng(13), 200, 200)
+    clean = ta.median_bandwidth(X, Y)
+    for far in (1e5, 1e7):
+        assert ta.median_bandwidth(np.vstack([X, [[far, 0]]]), Y) == pytest.approx(clean, rel=0.02)
+
+
+def test_what_is_not_finite_is_no_pvalue():
+    X, Y = draw(np.random.default_rng(14), 20, 20)
+    broken = Gaussian(1.0)
+    with torch.no_grad():
+        broken.log_bandwidth.fill_(math.nan)
+    for kernel, data in ((broken, X), (ta.kernels.Linear(), X * 1e100)):
+        with pytest.raises(ValueError, match="The statistic is not finite"):
+            ta.mmd_test(data, Y, kernel, rng=0)
+    assert math.isnan(ta.t_statistic(X, Y, broken))
+
+
 def test_identical_points_give_p_one():
-    for null in ("permutation", "binned", "swap"):
+    for null in ("permutation", "binned", "swap", "gamma", "wild", "spectral"):
         assert ta.mmd_test(np.ones((8, 2)), np.ones((8, 2)), null=null, rng=0).pvalue == 1
 
 
@@ -319,6 +353,10 @@ def test_every_kind_of_rng():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ({"lag": 3}, "lag is for null='wild'"),
+        ({"lag": -1, "null": "wild"}, "lag must not be negative"),
+        ({"bins": 10}, "bins are for null='binned'"),
+        ({"alpha": 5}, "alpha must be between 0 and 1"),
         ({"null": "bootstrap"}, "null='bootstrap' is not known. Choose one of 'permutation', 'binned'"),
         ({"permutations": 0}, "permutations must be a whole number from 1 up or 'auto', but is 0"),
         ({"permutations": "auto", "null": "binned"}, "permutations='auto' is for null='permutation' or 'swap'"),

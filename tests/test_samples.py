@@ -239,7 +239,7 @@ ERRORS = [
     ({"a": 1}, TypeError, "X must hold numbers, but holds .*dict"),
     (["a", "b"], TypeError, r"X must hold numbers, but holds <U1\. Encode text and dates as numbers"),
     ([[1.0, "b", 2.0]], TypeError, "X must hold numbers, but holds .* Encode text"),
-    (pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]}), TypeError, r"X must hold numbers, but holds 'x' \(str\)"),
+    (pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]}), TypeError, r"X has columns that do not hold numbers: 'b'"),
     (pd.DataFrame({"a": [1, None]}, dtype="Int64"), ValueError, "X has 1 NaN among its 2 values, the first at row 1"),
     (np.array(["2020-01-01", "2020-01-02"], "M8[D]"), TypeError, r"X must hold numbers, but holds datetime64\[D\]"),
     (np.array([(1, 2.0)], dtype=[("a", "i4"), ("b", "f8")]), TypeError, "X must hold numbers, but holds"),
@@ -343,3 +343,18 @@ def test_sizes_of_memory(size: Any) -> None:
 def test_bad_sizes_of_memory(size: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         mmd2(X, Y, max_memory=size)
+
+
+def test_columns_are_matched_by_name() -> None:
+    rng = np.random.default_rng(0)
+    df = pd.DataFrame(rng.normal(size=(30, 3)), columns=["a", "b", "c"])
+    dg = pd.DataFrame(rng.normal([0, 1, 2], size=(20, 3)), columns=["a", "b", "c"])
+    assert mmd2(df, dg[["c", "a", "b"]]) == pytest.approx(mmd2(df, dg), rel=1e-12)
+    with pytest.raises(ValueError, match="must have the same columns, but they differ in 'a', 'z'"):
+        ta.mmd2(df, dg.rename(columns={"a": "z"}), KERNEL)
+
+
+def test_columns_that_hold_no_numbers_are_named() -> None:
+    df = pd.DataFrame({"age": [1.0, 2.0], "town": ["Ulm", "Bonn"], "day": pd.to_datetime(["2024-01-01", "2024-01-02"])})
+    with pytest.raises(TypeError, match=r"columns that do not hold numbers: 'town' \(.*\), 'day' \(datetime64.*\)"):
+        ta.mmd2(df, df, KERNEL)

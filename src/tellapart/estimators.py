@@ -19,7 +19,7 @@ Estimator = Literal["full", "paired", "biased"]
 
 @dataclass(frozen=True)
 class Estimate:
-    """Everything one pass over the kernel tells. Each value is 0-dimensional, in float64, and differentiable.
+    """Everything one pass over the kernel tells: numbers, or for tensors 0-dimensional tensors with a gradient.
 
     Attributes
     ----------
@@ -37,11 +37,11 @@ class Estimate:
         Whether V was below V2, so that t is U / √V2.
     """
 
-    mmd2: Tensor
-    variance: Tensor
-    second_order: Tensor
-    positive_variance: Tensor
-    t: Tensor
+    mmd2: Any
+    variance: Any
+    second_order: Any
+    positive_variance: Any
+    t: Any
     replaced: bool
 
 
@@ -76,7 +76,14 @@ def estimate(X: Any, Y: Any, kernel: Any, *, estimator: Estimator = "full", max_
     s = reductions.sums(_one_kernel(kernel), x.values, y.values, max_memory=max_memory)
     u, v, v2 = mmd2_from(s, estimator), variance_from(s, estimator), second_order_from(s, estimator)
     positive = torch.maximum(v, v2)
-    return Estimate(u, v, v2, positive, ratio(u, positive, s), bool((v < v2).detach()))
+    return Estimate(
+        mmd2=_returned(u, x, y),
+        variance=_returned(v, x, y),
+        second_order=_returned(v2, x, y),
+        positive_variance=_returned(positive, x, y),
+        t=_returned(ratio(u, positive, s), x, y),
+        replaced=bool((v < v2).detach()),
+    )
 
 
 def mmd2(X: Any, Y: Any, kernel: Any, *, estimator: Estimator = "full", max_memory: Memory = None) -> float | Tensor:
@@ -136,7 +143,7 @@ def mmd2_variance(
     6.694...
     """
     found = estimate(X, Y, kernel, estimator=estimator, max_memory=max_memory)
-    return _returned(found.positive_variance if positive else found.variance, X, Y)
+    return found.positive_variance if positive else found.variance  # type: ignore[no-any-return]
 
 
 def t_statistic(
@@ -153,7 +160,7 @@ def t_statistic(
     >>> t_statistic([0.0, 0.1, 0.2, 0.3], [1.0, 1.1, 1.2, 1.3], Gaussian(1.0)) > 3
     True
     """
-    return _returned(estimate(X, Y, kernel, estimator=estimator, max_memory=max_memory).t, X, Y)
+    return estimate(X, Y, kernel, estimator=estimator, max_memory=max_memory).t  # type: ignore[no-any-return]
 
 
 def asymptotic_power(
@@ -194,9 +201,9 @@ def asymptotic_power(
 class BlockEstimate:
     """A mean over independent blocks: ``mmd2``, the ``variance`` of that mean, and their ``ratio`` mmd2/√variance."""
 
-    mmd2: Tensor
-    variance: Tensor
-    ratio: Tensor
+    mmd2: Any
+    variance: Any
+    ratio: Any
     blocks: int
 
 
@@ -221,7 +228,8 @@ def block_estimate(X: Any, Y: Any, kernel: Any, *, block_size: int = 2) -> Block
     xx, yy, xy = reductions.block_sums(_one_kernel(kernel), x.values, y.values, block_size)
     values = (xx + yy - 2 * xy) / (block_size * (block_size - 1))
     mean, variance = values.mean(), values.var() / len(values)
-    return BlockEstimate(mean, variance, _safe_ratio(mean, variance, variance > 0), len(values))
+    ratio = _safe_ratio(mean, variance, variance <= 0)
+    return BlockEstimate(_returned(mean, x, y), _returned(variance, x, y), _returned(ratio, x, y), len(values))
 
 
 def mmd2_from(s: Sums, estimator: Estimator = "full") -> Tensor:
@@ -288,13 +296,13 @@ def permutation_variance_from(s: Sums) -> Tensor:
 def ratio(numerator: Tensor, variance: Tensor, s: Sums) -> Tensor:
     """numerator / √variance, and 0 where the variance is 0 but for rounding."""
     size = 4 / (s.m * s.n) * (s.fxx + s.fyy + s.fxy).detach() / (s.m + s.n) ** 2
-    return _safe_ratio(numerator, variance, variance > 64 * torch.finfo(torch.float64).eps * size)
+    return _safe_ratio(numerator, variance, variance <= 64 * torch.finfo(torch.float64).eps * size)
 
 
-def _safe_ratio(numerator: Tensor, variance: Tensor, defined: Tensor) -> Tensor:
-    # The root of a masked value must be finite too, or its gradient is NaN.
-    root = torch.where(defined, variance, torch.ones_like(variance)).sqrt()
-    return torch.where(defined, numerator / root, torch.zeros_like(numerator))
+def _safe_ratio(numerator: Tensor, variance: Tensor, undefined: Tensor) -> Tensor:
+    # The root of a masked value must be finite too, or its gradient is NaN. A NaN that comes in goes out.
+    root = torch.where(undefined, torch.ones_like(variance), variance).sqrt()
+    return torch.where(undefined, torch.zeros_like(numerator), numerator / root)
 
 
 def _falling(m: int, r: int) -> int:
@@ -325,10 +333,8 @@ def _one_kernel(kernel: Any) -> Kernel:
     return found
 
 
-def _returned(value: Tensor, X: Any, Y: Any) -> float | Tensor:
+def _returned(value: Tensor, x: Sample, y: Sample) -> float | Tensor:
     """A tensor for those who gave tensors, a number for everybody else."""
-    for data in (X, Y):
-        values = data.values if isinstance(data, Sample) and data.from_tensor else data
-        if isinstance(values, Tensor):
-            return value.to(values.device) if values.device.type != "mps" else value
-    return value.item()
+    if not (x.from_tensor or y.from_tensor):
+        return value.item()
+    return value.to(x.values.device) if x.values.device.type != "mps" else value

@@ -22,6 +22,9 @@ from .estimators import mmd2_from, permutation_variance_from
 from .kernels import Features, Kernel, Plan, probe_rows
 from .reductions import Memory, Progress
 
+#: Bins of a sample that are relabelled; with more of them, the rest keep their label.
+_MOST_BINS = 500
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -89,8 +92,8 @@ def binned(problem: Problem, count: int) -> Null:
     rng = problem.rng
     # Equal bins of q rows in each sample; what is left over of a sample keeps its label.
     q = _bin_size(m, n, problem.bins)
-    of_x, of_y = m // q, n // q
-    bins = np.concatenate([_bins(rng, m, q, 0), _bins(rng, n, q, of_x)])
+    of_x, of_y = min(m // q, _MOST_BINS), min(n // q, _MOST_BINS)
+    bins = np.concatenate([_bins(rng, m, q, of_x, 0), _bins(rng, n, q, of_y, of_x)])
     bins[bins == -1] = of_x + of_y + np.repeat([0, 1], [m - of_x * q, n - of_y * q])
     # Bins side by side in a random order: then nothing in the computation knows which were of X.
     place = rng.permutation(of_x + of_y + 2)
@@ -199,6 +202,8 @@ def gamma(problem: Problem, count: int) -> Null:
     mean = (1 / m + 1 / n) * ((sums.trace_x + sums.trace_y) / N - off_diagonal)
     variance = permutation_variance_from(sums)
     levels = (torch.arange(count, dtype=torch.float64) + 0.5) / count
+    if not bool((variance > 0).all()):  # all points are equal to the kernel
+        return Null(mmd2_from(sums), torch.zeros(*variance.shape, count, dtype=torch.float64))
     quantiles = _gamma_quantiles(levels, (mean**2 / variance)[..., None]) * (variance / mean)[..., None]
     return Null(mmd2_from(sums), quantiles - mean[..., None])
 
@@ -319,17 +324,16 @@ def _full_statistics(forms: Tensor, crosses: Tensor, total: Tensor, m: int, n: i
 
 
 def _bin_size(m: int, n: int, bins: int | None) -> int:
-    """Rows of a bin: about ``bins`` bins in all, by default 20 in the smaller sample and no more than 1,000."""
+    """Rows of a bin: about ``bins`` bins in all, by default 20 in the smaller sample."""
     if bins is None:
-        return max(min(m, n) // 20, -(-(m + n) // 1000), 1)
+        return max(min(m, n) // 20, 1)
     if not 4 <= bins <= m + n:
         raise ValueError(f"bins must be between 4 and the number of rows, {m + n}, but is {bins}.")
     return max(min((m + n) // bins, m // 2, n // 2), 1)
 
 
-def _bins(rng: np.random.Generator, size: int, q: int, start: int) -> np.ndarray[Any, Any]:
-    """The bin of each row of a sample: q rows each, drawn at random, and -1 for what is left over at the end."""
-    count = size // q
+def _bins(rng: np.random.Generator, size: int, q: int, count: int, start: int) -> np.ndarray[Any, Any]:
+    """The bin of each row of a sample: q rows each, drawn at random, and -1 for what is left over."""
     bins = np.full(size, -1, dtype=np.int64)
     bins[rng.permutation(size)[: count * q]] = np.repeat(np.arange(start, start + count), q)
     return bins

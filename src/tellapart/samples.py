@@ -67,6 +67,7 @@ def as_sample(data: Any, name: str = "X", *, at_least: int = 1) -> Sample:
         sample = data
     else:
         names = getattr(data, "columns", None)
+        _check_columns(data, name)
         sample = Sample(
             values=_float_tensor(data, name),
             names=None if names is None else tuple(str(column) for column in names),
@@ -88,6 +89,7 @@ def as_pair(
 ) -> tuple[Sample, Sample]:
     """Two samples that can be compared: checked, of one row shape, one float type and one device."""
     x, y = (as_sample(data, name, at_least=at_least) for data, name in zip((X, Y), names, strict=True))
+    y = _matched(x, y, names)
     if x.values.shape[1:] != y.values.shape[1:]:
         shapes = [" × ".join(map(str, s.values.shape[1:])) for s in (x, y)]
         raise ValueError(
@@ -100,6 +102,20 @@ def as_pair(
         )
     common = dtype or torch.promote_types(x.values.dtype, y.values.dtype)
     return replace(x, values=x.values.to(common)), replace(y, values=y.values.to(common))
+
+
+def _matched(x: Sample, y: Sample, names: tuple[str, str]) -> Sample:
+    """The second sample with its columns in the order of the first, where both have names."""
+    if x.names is None or y.names is None or x.names == y.names:
+        return y
+    if len(set(x.names)) < len(x.names) or set(x.names) != set(y.names) or len(x.names) != len(y.names):
+        odd = sorted(set(x.names) ^ set(y.names))[:5] or ["names that stand twice"]
+        raise ValueError(
+            f"{names[0]} and {names[1]} must have the same columns, but they differ in {', '.join(map(repr, odd))}. "
+            "Rename or drop columns, or give arrays to compare by position."
+        )
+    order = [y.names.index(name) for name in x.names]
+    return replace(y, values=y.values[:, order], names=x.names)
 
 
 def _float_tensor(data: Any, name: str) -> Tensor:
@@ -148,6 +164,22 @@ def _from_objects(array: np.ndarray[Any, Any], name: str) -> np.ndarray[Any, Any
                 "Encode text and dates as numbers, and give every row the same coordinates."
             )
     return array.astype(np.float64)
+
+
+def _check_columns(table: Any, name: str) -> None:
+    """A DataFrame's columns must be numbers: say which are not."""
+    if not (hasattr(table, "columns") and hasattr(table, "iloc")):
+        return
+    bad = []
+    for k, (column, dtype) in enumerate(zip(table.columns, table.dtypes, strict=True)):
+        numbers = dtype.kind in "biufc" or not any(isinstance(v, (str, bytes)) for v in table.iloc[:, k])
+        if not numbers or dtype.kind in "mM":
+            bad.append(f"{column!r} ({dtype})")
+    if bad:
+        raise TypeError(
+            f"{name} has columns that do not hold numbers: {', '.join(bad[:5])}{', …' if len(bad) > 5 else ''}. "
+            "Encode text and dates as numbers, or drop these columns."
+        )
 
 
 def _check(values: Tensor, name: str) -> None:

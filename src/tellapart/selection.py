@@ -42,9 +42,16 @@ def median_bandwidth(X: Any, Y: Any, *, rng: RNG = 0) -> float:
     """
     x, y = as_pair(X, Y)
     points = _some_rows(torch.cat([x.values, y.values]), rng)
-    squares = _square_distances(points, points)[np.tri(len(points), k=-1, dtype=bool)]
-    squares = squares[squares > _equal(points)]
-    return float(np.sqrt(np.median(squares))) if len(squares) else 1.0
+    unit = float(np.abs(points).max()) or 1.0
+    points = points / unit
+    # Centred on the bulk of the points, so that an outlier spoils no distances but its own.
+    points = points - np.median(points, axis=0)
+    norms = (points**2).sum(1)
+    sizes = norms[:, None] + norms
+    squares = sizes - 2 * points @ points.T
+    # Equal rows are at distance 0, up to rounding, and do not count.
+    counted = np.tri(len(points), k=-1, dtype=bool) & (squares > 1e-13 * sizes)
+    return unit * math.sqrt(float(np.median(squares[counted]))) if counted.any() else 1.0
 
 
 def default_bandwidths(X: Any, Y: Any, count: int = 30, *, rng: RNG = 0) -> Tensor:
@@ -161,8 +168,8 @@ def select_bandwidth(
         elif criterion == "cv":
             columns["cv"] = _across_folds(grid, x.values, y.values, folds, np.random.default_rng(seed), max_memory)
         elif criterion == "streaming":
-            each = [block_estimate(x, y, family(float(b))).ratio for b in grid.bandwidths]
-            columns["ratio"] = torch.stack(each)
+            each = [float(block_estimate(x, y, family(float(b))).ratio) for b in grid.bandwidths]
+            columns["ratio"] = torch.tensor(each, dtype=torch.float64)
     table = {name: column.reshape(-1).numpy() for name, column in columns.items()}
     if criterion == "median":
         score = -np.abs(np.log(table["bandwidth"] / median_bandwidth(x, y, rng=seed)))
@@ -203,8 +210,3 @@ def _square_distances(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> np.nd
     a, b = a - centre, b - centre
     squares = (a**2).sum(1)[:, None] + (b**2).sum(1) - 2 * a @ b.T
     return np.asarray(np.maximum(squares, 0))
-
-
-def _equal(points: np.ndarray[Any, Any]) -> float:
-    """Squared distances up to this are 0 but for rounding."""
-    return 1e-12 * float(((points - points.mean(0)) ** 2).sum(1).max())

@@ -24,7 +24,7 @@ from .selection import median_bandwidth
 AUTO_LIMIT = 1999
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TestResult:
     """The outcome of `mmd_test`. Unpacks as ``statistic, pvalue = result``.
 
@@ -40,8 +40,8 @@ class TestResult:
         The name of the null distribution, and whether the test is exact at every sample size.
     m, n
         The sizes of the samples.
-    bandwidth
-        That of the kernel, where it has one.
+    kernel, bandwidth
+        The kernel in words, and its bandwidth where it has one.
     seed
         Give it as ``rng`` to have the same result again.
     seconds
@@ -57,6 +57,7 @@ class TestResult:
     exact: bool
     m: int
     n: int
+    kernel: str
     bandwidth: float | None
     seed: int
     seconds: float
@@ -95,10 +96,10 @@ class TestResult:
     def __repr__(self) -> str:
         kind = "exact" if self.exact else "asymptotic"
         at_floor = " (the smallest possible)" if self.pvalue <= self.pvalue_floor else ""
-        bandwidth = "" if self.bandwidth is None else f", bandwidth {self.bandwidth:.4g}"
+        kernel = self.kernel if "\n" not in self.kernel else self.kernel.split("(")[0]
         return (
             f"TestResult(MMD² = {self.statistic:.4g}, p = {self.pvalue:.4g}{at_floor}; {kind} {self.null} null, "
-            f"{self.permutations} draws, m = {self.m}, n = {self.n}{bandwidth})"
+            f"{self.permutations} draws, m = {self.m}, n = {self.n}, {kernel})"
         )
 
 
@@ -179,6 +180,13 @@ def mmd_test(
         raise ValueError(f"null={null!r} is not known. Choose one of {', '.join(map(repr, nulls.METHODS))}.")
     if precision not in ("single", "double"):
         raise ValueError(f"precision must be 'single' or 'double', but is {precision!r}.")
+    if lag and null != "wild":
+        raise ValueError(f"lag is for null='wild', not for {null!r}.")
+    if not lag >= 0:
+        raise ValueError(f"lag must not be negative, but is {lag!r}.")
+    if bins is not None and null != "binned":
+        raise ValueError(f"bins are for null='binned', not for {null!r}.")
+    _level(alpha)
     method, exact = nulls.METHODS[null]
     automatic = permutations == "auto"
     if automatic and null not in ("permutation", "swap"):
@@ -203,10 +211,15 @@ def mmd_test(
             progress=report,
         )
         if automatic:
-            found, pvalue = nulls.sequential(method, problem, AUTO_LIMIT, _level(alpha), tolerance)
+            found, pvalue = nulls.sequential(method, problem, AUTO_LIMIT, alpha, tolerance)
         else:
             found = method(problem, int(permutations))
             pvalue = float(found.pvalue(tolerance))
+    if not (torch.isfinite(found.statistic).all() and torch.isfinite(found.distribution).all()):
+        raise ValueError(
+            f"The statistic is not finite with the kernel {chosen!r}. Are its parameters finite, and do its values fit "
+            "into the numbers they are computed in? Scale the data, or try precision='double'."
+        )
     return TestResult(
         statistic=float(found.statistic),
         pvalue=pvalue,
@@ -215,6 +228,7 @@ def mmd_test(
         exact=exact,
         m=len(x),
         n=len(y),
+        kernel=repr(chosen),
         bandwidth=getattr(chosen, "bandwidth", None),
         seed=seed,
         seconds=time.perf_counter() - start,
@@ -242,7 +256,7 @@ def _groups(groups: Any, m: int, n: int, null: str) -> np.ndarray[Any, Any] | No
     names = [np.unique(part, return_counts=True) for part in (labels[:m], labels[m:])]
     shared = np.intersect1d(names[0][0], names[1][0])
     if len(shared):
-        raise ValueError(f"A group must lie in one sample, but {shared[0]!r} has rows in X and in Y.")
+        raise ValueError(f"A group must lie in one sample, but {shared[0].item()!r} has rows in X and in Y.")
     if not len(np.intersect1d(names[0][1], names[1][1])):
         raise ValueError("No group of X has the size of a group of Y, so that there is nothing to exchange.")
     return labels

@@ -17,7 +17,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache, partial
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -28,6 +27,7 @@ from .._progress import reporting
 from ..kernels import Precomputed
 from ..selection import median_bandwidth
 from ..testing import mmd_test
+from ._extras import extra
 
 DRAWS = 200
 #: The size at which methods are compared. All of them are timed there, however long they take.
@@ -71,8 +71,8 @@ def run(out: Path, quick: bool = False, progress: bool | None = None) -> dict[st
     """Time all methods, print their ratios, write ``speed.json``, ``speed.png`` and ``speed.pdf`` into ``out``."""
     effort = Effort(SIZES[:5], 9, 2.0, 10.0) if quick else Effort(SIZES, 15, 20.0, 60.0)
     for name in ("matplotlib", "scipy", "threadpoolctl"):
-        _extra(name)
-    cores = int(_extra("numba").config.NUMBA_NUM_THREADS)
+        extra(name)
+    cores = int(extra("numba").config.NUMBA_NUM_THREADS)
     counts = sorted({*(2**k for k in range(cores.bit_length())), cores})
     by_size: list[dict[str, Any]] = []
     with reporting(progress, "speed") as report:
@@ -126,9 +126,9 @@ def _may_grow(name: str, m: int, rows: list[dict[str, Any]], limit: float) -> bo
 @contextmanager
 def _threads(count: int) -> Iterator[None]:
     """So many threads for torch, numba and the BLAS of NumPy and SciPy, and afterwards as before."""
-    numba = _extra("numba")
+    numba = extra("numba")
     of_torch, of_numba = torch.get_num_threads(), numba.get_num_threads()
-    with _extra("threadpoolctl").threadpool_limits(count, user_api="blas"):
+    with extra("threadpoolctl").threadpool_limits(count, user_api="blas"):
         try:
             torch.set_num_threads(count)
             numba.set_num_threads(count)
@@ -136,13 +136,6 @@ def _threads(count: int) -> Iterator[None]:
         finally:
             torch.set_num_threads(of_torch)
             numba.set_num_threads(of_numba)
-
-
-def _extra(name: str) -> Any:
-    try:
-        return import_module(name)
-    except ImportError as error:
-        raise ImportError(f"This experiment needs {name}: pip install 'tellapart[experiments]'.") from error
 
 
 def matrix_bytes(m: int) -> int:
@@ -195,7 +188,7 @@ def one_pass(tuned: bool, K: Any, m: int, rng: np.random.Generator) -> Any:
 
 @cache
 def _published_sums() -> Any:
-    numba = _extra("numba")
+    numba = extra("numba")
 
     def published_sums(K: Any, inverses: Any, m: int) -> Any:
         count, N = inverses.shape
@@ -218,7 +211,7 @@ def _published_sums() -> Any:
 
 @cache
 def _block_sums() -> Any:
-    numba = _extra("numba")
+    numba = extra("numba")
 
     def block_sums(K: Any, of_x: Any) -> Any:
         N, count = of_x.shape
@@ -258,7 +251,7 @@ def spectral(library: Literal["torch", "scipy"], K: Any, m: int, rng: np.random.
     if library == "torch":
         eigenvalues = torch.linalg.eigvalsh(torch.from_numpy(centred)).numpy()
     else:
-        eigenvalues = _extra("scipy.linalg").eigvalsh(centred, overwrite_a=True, check_finite=False)
+        eigenvalues = extra("scipy.linalg").eigvalsh(centred, overwrite_a=True, check_finite=False)
     draws = (rng.standard_normal((DRAWS, 2 * m)) ** 2 - 1) @ np.maximum(eigenvalues, 0) / m**2
     return [_from_blocks(K[:m, :m], K[m:, m:], K[:m, m:]), *draws]
 
@@ -317,8 +310,8 @@ def draw(result: dict[str, Any], out: Path) -> None:
     """Time against threads, and against the size of the samples."""
     dashed = {"linestyle": (0, (2, 2)), "markerfacecolor": "white"}
     style = {"font.size": 10, "axes.spines.top": False, "axes.spines.right": False, "pdf.fonttype": 42}
-    with _extra("matplotlib").rc_context(style | {"lines.marker": "o", "lines.markersize": 5}):
-        figure = _extra("matplotlib.figure").Figure(figsize=(10.5, 4.8), layout="constrained")
+    with extra("matplotlib").rc_context(style | {"lines.marker": "o", "lines.markersize": 5}):
+        figure = extra("matplotlib.figure").Figure(figsize=(10.5, 4.8), layout="constrained")
         left, right = figure.subplots(1, 2, sharey=True, width_ratios=(1, 1.9))
         for axes, rows, key in ((left, result["by_threads"], "threads"), (right, result["by_size"], "m")):
             for name, method in METHODS.items():

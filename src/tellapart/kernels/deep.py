@@ -82,11 +82,13 @@ class Deep(Kernel):
     def represent(self, x: Tensor) -> Tensor:
         """z(x), one flat row for each point."""
         for module in self.network.modules():
-            if isinstance(module, nn.modules.batchnorm._BatchNorm) and module.training:
+            if module.training and isinstance(module, nn.modules.batchnorm._BatchNorm):
                 raise ValueError(
                     "With batch normalisation in training mode, k(x, y) depends on the other points of the batch and "
                     "is no kernel. Use LayerNorm or GroupNorm, or call .eval() on the network."
                 )
+            if module.training and isinstance(module, nn.modules.dropout._DropoutNd) and module.p > 0:
+                raise ValueError("With dropout in training mode k(x, y) is random. Call .eval() on the network.")
         parameter = next(self.network.parameters(), x)
         blocks = [x] if torch.is_grad_enabled() else x.split(_BATCH)
         return torch.cat([self.network(block.to(parameter.dtype)).flatten(1) for block in blocks])

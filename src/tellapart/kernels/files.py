@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import nn
 
@@ -48,7 +48,11 @@ def load(path: str | os.PathLike[str], network: nn.Module | None = None) -> Kern
         For a `Deep` kernel whose network is not an `MLP`: a network of the same architecture, whose weights are
         then replaced by the stored ones.
     """
-    with safe_open(str(path), "pt") as file:
+    try:
+        opened = safe_open(str(path), "pt")
+    except SafetensorError as error:
+        raise ValueError(f"{path} is not a safetensors file: {error}.") from None
+    with opened as file:
         metadata = file.metadata() or {}
         if "tellapart" not in metadata:
             raise ValueError(f"{path} is a safetensors file, but not a kernel written by tellapart.kernels.save.")

@@ -51,6 +51,15 @@ class Gaussian(Radial):
 class ARD(Gaussian):
     """k(x, y) = exp(-Σ_j scale_j² (x_j - y_j)² / (2 bandwidth²)): a scale for each of ``d`` coordinates.
 
+    Parameters
+    ----------
+    d
+        The number of coordinates.
+    bandwidth
+        For all coordinates together. It is learned too, unless ``kernel.log_bandwidth.requires_grad_(False)``.
+    scales
+        One for all coordinates, or one for each: the larger, the more a difference there counts.
+
     >>> ARD(3).scales
     tensor([1., 1., 1.], dtype=torch.float64)
     """
@@ -85,6 +94,11 @@ class ARD(Gaussian):
         """Here -|z|²/2 has a gradient with respect to the scales; that of z·z' is taken in the tile."""
         z, norms = super().features(x, plan)
         return z, _HalfNorms.apply(z, self.log_scale()) if plan.once else norms
+
+    def extra_repr(self) -> str:
+        """Also the scales, if they are few."""
+        few = len(self.log_scales) <= 8
+        return super().extra_repr() + (f", scales={[float(f'{s:.3g}') for s in self.scales]}" if few else "")
 
     def config(self) -> dict[str, Any]:
         """The number of coordinates."""

@@ -64,10 +64,12 @@ class Stationary(Kernel):
         """The centred and scaled points."""
         assert plan.origin is not None
         x = x.flatten(1)
-        centred = (x.to(torch.promote_types(x.dtype, plan.work)) - plan.origin).to(plan.work)
-        scale = self.scale().to(plan.work) * math.sqrt(self.unit)
+        # In the type of the data until it is in units of the bandwidth: only then is any other type large enough.
+        centred = x.to(torch.promote_types(x.dtype, plan.work)) - plan.origin
+        scale = self.scale().to(centred.dtype) * math.sqrt(self.unit)
         scale = scale.detach() if plan.once else scale
-        return centred * scale if centred.requires_grad or scale.requires_grad else centred.mul_(scale)
+        z = centred * scale if centred.requires_grad or scale.requires_grad else centred.mul_(scale)
+        return z.to(plan.work)
 
     def tile(self, a: Features, b: Features, plan: Plan, out: Tensor | None = None) -> Tensor:
         """k, or k - 1 if the plan is anchored."""

@@ -1,0 +1,187 @@
+"""Figure 2 of Sutherland et al. 2017: which bandwidth a criterion chooses, and what that choice is worth.
+
+    python -m tellapart.experiments.blobs [--quick] [--out DIR]
+
+Two grids of 5 × 5 blobs; those of Q are ε times as wide one way as the other. For each ε, many samples of 500 + 500
+points: MMD², t and the permutation test at 30 bandwidths, in one pass each. The power of a choice is the rejection
+rate, over all samples, of the bandwidth chosen. Every ε is written when it is done, and not computed again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from .. import nulls
+from .._progress import reporting
+from ..datasets import blobs
+from ..kernels import Grid
+from ..selection import median_bandwidth, select_bandwidth
+from ._extras import extra
+
+RATIOS = (1, 2, 4, 6, 8, 10)
+BANDWIDTHS = np.logspace(-1.7, 1.7, 30)
+ALPHA = 0.1
+M = 500
+#: The curves of the paper, read off its figure.
+PAPER = {
+    "best": (0.16, 0.23, 0.59, 0.96, 0.99, 1.00),
+    "t": (0.10, 0.16, 0.46, 0.91, 0.97, 1.00),
+    "mmd": (0.10, 0.16, 0.36, 0.65, 0.77, 0.86),
+}
+LABELS = {
+    "best": ("best choice", "#000000"),
+    "t": ("max t", "#0072B2"),
+    "power": ("max power", "#009E73"),
+    "mmd": ("max MMD²", "#D55E00"),
+    "median": ("median distance", "#CC79A7"),
+}
+
+
+def run(out: Path, quick: bool = False, progress: bool | None = None) -> dict[str, Any]:
+    """Compute or read what each ε gives, print the curves, write ``blobs.json``, ``blobs.png`` and ``blobs.pdf``."""
+    extra("matplotlib")
+    repetitions, permutations = (40, 199) if quick else (100, 1000)
+    out.mkdir(parents=True, exist_ok=True)
+    trials = {}
+    with reporting(progress, "blobs") as report:
+        for k, ratio in enumerate(RATIOS):
+            path = out / f"blobs-{ratio}-{repetitions}x{permutations}.json"
+            if not path.exists():
+                rows = []
+                for r in range(repetitions):
+                    rows.append(trial(ratio, permutations, seed=1000 * ratio + r))
+                    if report is not None:
+                        report(k * repetitions + r + 1, len(RATIOS) * repetitions)
+                _write(path, rows)
+            trials[ratio] = json.loads(path.read_text())
+    result = summary(trials, repetitions, permutations)
+    _write(out / "blobs.json", result)
+    draw(result, trials, out)
+    print(table(result))
+    return result
+
+
+def trial(ratio: float, permutations: int, seed: int) -> dict[str, list[float]]:
+    """What one pair of samples says of every bandwidth."""
+    X, Y = blobs(M, ratio=ratio, rng=seed)
+    with torch.no_grad():
+        found = select_bandwidth(X, Y, BANDWIDTHS.tolist(), "t", rng=seed).table
+        null = nulls.permutation(
+            nulls.Problem(Grid(BANDWIDTHS.tolist()), X, Y, np.random.default_rng(seed)), permutations
+        )
+    rank = math.floor(ALPHA * (permutations + 1))
+    threshold = null.distribution.sort(-1).values[:, -rank].numpy()
+    power = (found["mmd2"] - threshold) / np.sqrt(found["variance"])
+    nearest = np.abs(np.log(BANDWIDTHS / median_bandwidth(X, Y, rng=seed))).argmin()
+    columns = {"mmd": found["mmd2"], "t": found["t"], "power": power, "pvalue": null.pvalue(1e-6).numpy()}
+    return {name: column.tolist() for name, column in columns.items()} | {"median": [int(nearest)]}
+
+
+def summary(trials: dict[int, Any], repetitions: int, permutations: int) -> dict[str, Any]:
+    """The rejection rate of each bandwidth, and of the bandwidths chosen by each criterion: mean and deviation."""
+    rates = {
+        ratio: np.mean([np.array(row["pvalue"]) <= ALPHA for row in rows], axis=0) for ratio, rows in trials.items()
+    }
+    curves: dict[str, dict[str, list[float]]] = {name: {"mean": [], "deviation": []} for name in LABELS}
+    for ratio, rows in trials.items():
+        for name, curve in curves.items():
+            if name == "best":
+                worth = np.full(len(rows), rates[ratio].max())
+            else:
+                worth = rates[ratio][[chosen(name, row) for row in rows]]
+            curve["mean"].append(float(worth.mean()))
+            curve["deviation"].append(float(worth.std()))
+    return {
+        "ratios": list(RATIOS),
+        "bandwidths": BANDWIDTHS.tolist(),
+        "alpha": ALPHA,
+        "m": M,
+        "repetitions": repetitions,
+        "permutations": permutations,
+        "rejection_rate_of_each_bandwidth": {str(ratio): rate.tolist() for ratio, rate in rates.items()},
+        "curves": curves,
+        "paper": PAPER,
+    }
+
+
+def chosen(criterion: str, row: dict[str, list[float]]) -> int:
+    """Which bandwidth a criterion takes for one pair of samples."""
+    return int(row["median"][0]) if criterion == "median" else int(np.argmax(row[criterion]))
+
+
+def table(result: dict[str, Any]) -> str:
+    """The curves beside those of the paper, to be read by people."""
+    effort = f"{result['repetitions']} repetitions, {result['permutations']} permutations"
+    head = f"Blobs, {M} + {M} points, {effort}, α = {ALPHA}"
+    lines = [head, "  ε" + " " * 21 + "".join(f"{ratio:8d}" for ratio in RATIOS)]
+    for name, (label, _) in LABELS.items():
+        lines.append(f"  {label:22}" + "".join(f"{value:8.2f}" for value in result["curves"][name]["mean"]))
+        if name in PAPER:
+            lines.append("    in the paper        " + "".join(f"{value:8.2f}" for value in PAPER[name]))
+    return "\n".join(lines)
+
+
+def draw(result: dict[str, Any], trials: dict[int, Any], out: Path) -> None:
+    """Samples; the bandwidths chosen over the power of each; rejection rate against ε."""
+    shown = 6
+    style = {"font.size": 10, "axes.spines.top": False, "axes.spines.right": False, "pdf.fonttype": 42}
+    with extra("matplotlib").rc_context(style):
+        figure = extra("matplotlib.figure").Figure(figsize=(12.5, 4.1), layout="constrained")
+        samples, choices, power = figure.subplots(1, 3, width_ratios=(1, 1.25, 1.25))
+        for points, colour, name in zip(blobs(M, ratio=shown, rng=0), ("#0072B2", "#D55E00"), "PQ", strict=True):
+            samples.scatter(*points.T.numpy(), s=3, color=colour, label=f"sample of {name}", linewidths=0)
+        samples.set(title=f"Samples, ε = {shown}", aspect="equal", xticks=range(0, 41, 10), yticks=range(0, 41, 10))
+        samples.legend(loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=2, frameon=False, markerscale=4)
+        edges = np.sqrt(BANDWIDTHS[1:] * BANDWIDTHS[:-1])
+        edges = np.concatenate([[BANDWIDTHS[0] ** 2 / edges[0]], edges, [BANDWIDTHS[-1] ** 2 / edges[-1]]])
+        for name in ("mmd", "t", "median"):
+            label, colour = LABELS[name]
+            picks = BANDWIDTHS[[chosen(name, row) for row in trials[shown]]]
+            choices.hist(
+                picks,
+                edges,
+                color=colour,
+                alpha=0.65,
+                label=f"chosen by {label}",
+                weights=np.full(len(picks), 1 / len(picks)),
+            )
+        rate = result["rejection_rate_of_each_bandwidth"][str(shown)]
+        choices.plot(BANDWIDTHS, rate, color="black", label="power of each bandwidth")
+        choices.set(title=f"Bandwidths chosen, ε = {shown}", xscale="log", xlabel="bandwidth", ylim=(0, 1.02))
+        choices.set_ylabel("share of choices; rejection rate")
+        choices.legend(frameon=False, fontsize=8.5, loc="upper left")
+        for k, (name, (label, colour)) in enumerate(LABELS.items()):
+            mean, deviation = (np.array(result["curves"][name][key]) for key in ("mean", "deviation"))
+            x = np.array(RATIOS) + 0.08 * (k - 2)
+            power.errorbar(x, mean, deviation, color=colour, label=label, marker="o", markersize=4, elinewidth=0.8)
+        for name, values in PAPER.items():
+            power.plot(RATIOS, values, color=LABELS[name][1], linestyle=":", linewidth=1)
+        power.plot([], [], color="#555555", linestyle=":", label="in the paper")
+        power.axhline(ALPHA, color="#bbbbbb", linewidth=0.8, zorder=0)
+        power.set(title=f"Rejection rate at α = {ALPHA}", xlabel="ε", xticks=RATIOS, ylim=(0, 1.05))
+        power.legend(frameon=False, fontsize=8.5, loc="lower right")
+        for kind in ("png", "pdf"):
+            figure.savefig(out / f"blobs.{kind}", dpi=200)
+
+
+def _write(path: Path, value: Any) -> None:
+    """Whole or not at all."""
+    unfinished = path.with_suffix(f".{os.getpid()}.tmp")
+    unfinished.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
+    os.replace(unfinished, path)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="Figure 2 of Sutherland et al. 2017.")
+    parser.add_argument("--quick", action="store_true", help="fewer repetitions and permutations: some minutes")
+    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the figure and the numbers")
+    options = parser.parse_args()
+    run(options.out, quick=options.quick)

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tellapart.experiments import speed
+from tellapart.experiments import blobs, speed
 
 
 def test_speed_times_methods_that_agree(tmp_path, monkeypatch, capsys):
@@ -23,3 +23,16 @@ def test_speed_times_methods_that_agree(tmp_path, monkeypatch, capsys):
         assert row["statistic"] == pytest.approx(expected, rel=1e-3, abs=1e-6), row["method"]
         assert row["seconds"] > 0
         assert 0 < row["pvalue"] <= 1
+
+
+def test_blobs_writes_its_curves_and_resumes(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(blobs, "RATIOS", (1, 6))
+    monkeypatch.setattr(blobs, "M", 100)
+    first = blobs.run(tmp_path, quick=True)
+    assert "max t" in capsys.readouterr().out
+    assert (tmp_path / "blobs.png").stat().st_size > 10_000
+    curves = first["curves"]
+    assert curves["best"]["mean"][1] >= max(curves[name]["mean"][1] for name in ("t", "mmd", "power", "median"))
+    assert all(0 <= value <= 1 for curve in curves.values() for value in curve["mean"])
+    monkeypatch.setattr(blobs, "trial", None)  # what is done is not done again
+    assert blobs.run(tmp_path, quick=True) == first

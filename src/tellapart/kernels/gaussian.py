@@ -192,7 +192,8 @@ class _GaussianTile(torch.autograd.Function):
             k_log_k = torch.xlogy(k, k) if log_k is None else k * log_k
             of_scale = 2 * torch.linalg.vecdot(G, k_log_k).sum(dtype=torch.float64)
         elif asks_scale:
-            of_scale = 2 * torch.linalg.vecdot(za, Wz, dim=0).double()
+            assert Wz is not None
+            of_scale = 2 * (Wz * za if asks_za else Wz.mul_(za)).sum(0).double()
         return (
             Wz if asks_za else None,
             W.sum(1) if asks_ha else None,

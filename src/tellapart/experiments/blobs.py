@@ -32,9 +32,9 @@ ALPHA = 0.1
 M = 500
 #: The curves of the paper, read off its figure.
 PAPER = {
-    "best": (0.16, 0.23, 0.59, 0.96, 0.99, 1.00),
-    "t": (0.10, 0.16, 0.46, 0.91, 0.97, 1.00),
-    "mmd": (0.10, 0.16, 0.36, 0.65, 0.77, 0.86),
+    "best": {1: 0.16, 2: 0.23, 4: 0.59, 6: 0.96, 8: 0.99, 10: 1.00},
+    "t": {1: 0.10, 2: 0.16, 4: 0.46, 6: 0.91, 8: 0.97, 10: 1.00},
+    "mmd": {1: 0.10, 2: 0.16, 4: 0.36, 6: 0.65, 8: 0.77, 10: 0.86},
 }
 LABELS = {
     "best": ("best choice", "#000000"),
@@ -125,7 +125,7 @@ def table(result: dict[str, Any]) -> str:
     for name, (label, _) in LABELS.items():
         lines.append(f"  {label:22}" + "".join(f"{value:8.2f}" for value in result["curves"][name]["mean"]))
         if name in PAPER:
-            lines.append("    in the paper        " + "".join(f"{value:8.2f}" for value in PAPER[name]))
+            lines.append("    in the paper        " + "".join(f"{PAPER[name][ratio]:8.2f}" for ratio in RATIOS))
     return "\n".join(lines)
 
 
@@ -134,7 +134,7 @@ def draw(result: dict[str, Any], trials: dict[int, Any], out: Path) -> None:
     shown = 6
     style = {"font.size": 10, "axes.spines.top": False, "axes.spines.right": False, "pdf.fonttype": 42}
     with extra("matplotlib").rc_context(style):
-        figure = extra("matplotlib.figure").Figure(figsize=(12.5, 4.1), layout="constrained")
+        figure = extra("matplotlib.figure").Figure(figsize=(13.5, 4.1), layout="constrained")
         samples, choices, power = figure.subplots(1, 3, width_ratios=(1, 1.25, 1.25))
         for points, colour, name in zip(blobs(M, ratio=shown, rng=0), ("#0072B2", "#D55E00"), "PQ", strict=True):
             samples.scatter(*points.T.numpy(), s=3, color=colour, label=f"sample of {name}", linewidths=0)
@@ -155,19 +155,20 @@ def draw(result: dict[str, Any], trials: dict[int, Any], out: Path) -> None:
             )
         rate = result["rejection_rate_of_each_bandwidth"][str(shown)]
         choices.plot(BANDWIDTHS, rate, color="black", label="power of each bandwidth")
-        choices.set(title=f"Bandwidths chosen, ε = {shown}", xscale="log", xlabel="bandwidth", ylim=(0, 1.02))
+        choices.set(title=f"Bandwidths chosen, ε = {shown}", xscale="log", xlabel="bandwidth", ylim=(0, 1.4))
         choices.set_ylabel("share of choices; rejection rate")
+        choices.set_yticks([0, 0.25, 0.5, 0.75, 1])
         choices.legend(frameon=False, fontsize=8.5, loc="upper left")
         for k, (name, (label, colour)) in enumerate(LABELS.items()):
             mean, deviation = (np.array(result["curves"][name][key]) for key in ("mean", "deviation"))
             x = np.array(RATIOS) + 0.08 * (k - 2)
             power.errorbar(x, mean, deviation, color=colour, label=label, marker="o", markersize=4, elinewidth=0.8)
         for name, values in PAPER.items():
-            power.plot(RATIOS, values, color=LABELS[name][1], linestyle=":", linewidth=1)
+            power.plot(*zip(*values.items(), strict=True), color=LABELS[name][1], linestyle=":", linewidth=1)
         power.plot([], [], color="#555555", linestyle=":", label="in the paper")
         power.axhline(ALPHA, color="#bbbbbb", linewidth=0.8, zorder=0)
         power.set(title=f"Rejection rate at α = {ALPHA}", xlabel="ε", xticks=RATIOS, ylim=(0, 1.05))
-        power.legend(frameon=False, fontsize=8.5, loc="lower right")
+        power.legend(frameon=False, fontsize=9, loc="center left", bbox_to_anchor=(1, 0.5))
         for kind in ("png", "pdf"):
             figure.savefig(out / f"blobs.{kind}", dpi=200)
 

@@ -13,12 +13,7 @@ from tellapart import learning
 from tellapart.kernels import ARD, MLP, Deep, Gaussian, Laplacian, Linear, Mixture
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def one_differs(n, seed, d=10, which=3, factor=1.8):

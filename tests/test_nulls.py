@@ -24,13 +24,7 @@ from tellapart.kernels import Gaussian, Grid, Precomputed
 from tellapart.reductions import tiles
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    """Small problems: a second thread would only cost time."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def draw(rng, m, n, kind="normal"):

@@ -10,12 +10,7 @@ import tellapart as ta
 from tellapart.kernels import Gaussian, Laplacian, Matern
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def normal(n, seed, d=2, shift=0.0):

@@ -12,7 +12,6 @@ import tellapart as ta
 from tellapart import learning
 from tellapart.kernels import ARD, MLP, Deep, Gaussian, Laplacian, Linear, Mixture
 
-
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 

@@ -23,7 +23,6 @@ from tellapart import nulls
 from tellapart.kernels import Gaussian, Grid, Precomputed
 from tellapart.reductions import tiles
 
-
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 

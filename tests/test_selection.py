@@ -9,7 +9,6 @@ import torch
 import tellapart as ta
 from tellapart.kernels import Gaussian, Laplacian, Matern
 
-
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 

@@ -107,19 +107,24 @@ class _FormsReduction:
         return result
 
     def start(self, rows: Block) -> Any:
-        shape = (self.tiling.kernel.members, rows.local.stop - rows.local.start, self.width)
-        return torch.zeros(shape, dtype=self.tiling.plan.dtype, device=self.tiling.device)
+        members, height = self.tiling.kernel.members, rows.local.stop - rows.local.start
+        return self.tiling.scratch("products", (members * height, self.width)).zero_().view(members, height, -1)
 
     def add(self, state: Any, rows: Block, columns: Block, member: int, tile: Tensor) -> None:
         state[member].addmm_(strict_upper(tile, rows, columns), self._columns(columns))
 
     def close(self, rows: Block, state: Any) -> Any:
-        count = self.S.shape[1]
-        S = self._columns(rows)[:, :count]
-        forms = (S * state[..., :count]).sum(1, dtype=torch.float64)
-        sums = state.sum(1, dtype=torch.float64)
-        crosses = sums[:, :count] + (S * state[..., -1:]).sum(1, dtype=torch.float64)
-        return [2 * forms.cpu(), crosses.cpu(), 2 * sums[:, -1].cpu()]
+        S = self._columns(rows)[:, : self.S.shape[1]]
+        # One member after the other: what they need together would not stay in a core's cache.
+        return [torch.stack(parts) for parts in zip(*(self._closed(S, product) for product in state), strict=True)]
+
+    @staticmethod
+    def _closed(S: Tensor, product: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        count = S.shape[1]
+        forms = (S * product[:, :count]).sum(0, dtype=torch.float64)
+        sums = product.sum(0, dtype=torch.float64)
+        crosses = sums[:count] + (S * product[:, -1:]).sum(0, dtype=torch.float64)
+        return 2 * forms.cpu(), crosses.cpu(), 2 * sums[-1].cpu()
 
     def merge(self, rows: Block, state: Any) -> None:
         for total, part in zip(self.results(), state, strict=True):

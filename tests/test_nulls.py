@@ -197,8 +197,8 @@ def test_level_of_exact_tests(name):
         settings = {"permutations": 199, "rng": r} | options
         if kind == "groups":  # rows of a group share a large effect: without groups the level would be far off
             groups = np.concatenate([np.repeat(np.arange(m // 2), 2), 100 + np.repeat(np.arange(n // 2), 2)])
-            effect = rng.normal(size=(m + n, 2))
-            X, Y = X + 3 * effect[groups[:m] // 1], Y + 3 * rng.normal(size=(200, 2))[groups[m:]]
+            effects = 3 * rng.normal(size=(200, 2))[groups]
+            X, Y = X + effects[:m], Y + effects[m:]
             settings["groups"] = groups
         if kind == "pairs":
             shared = 3 * rng.normal(size=(m, 2))
@@ -213,7 +213,7 @@ def test_level_of_exact_tests(name):
             assert rate >= alpha - 3 * error, f"level {rate} at {alpha}"
 
 
-def test_free_relabelling_of_unequal_bins_would_be_caught():
+def test_rows_that_depend_on_each_other_would_be_caught():
     """The simulation above has teeth: rows that depend on each other break the plain permutation test."""
     rejected = 0
     for r in range(200):

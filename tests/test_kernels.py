@@ -89,6 +89,11 @@ def ard(x: Point, y: Point, bandwidth: float) -> float:
     return math.exp(-sum((s * (a - b)) ** 2 for s, a, b in zip(SCALES, x, y, strict=True)) / (2 * bandwidth**2))
 
 
+def witness_of(x: Point) -> float:
+    points = in_space()[0][:3].tolist()
+    return sum(w * gaussian(x, p, 1.3) for w, p in zip((1.0, -2.0, 0.5), points, strict=True))
+
+
 WIDTHS = [D, 4, 2]
 
 
@@ -210,6 +215,11 @@ CASES = [
         lambda x, y: sum(gaussian(x, y, b) for b in (0.5, 1.0, 4.0)),
     ),
     Case("ARD", lambda: kernels.ARD(D, 1.2, scales=SCALES), lambda x, y: ard(x, y, 1.2)),
+    Case(
+        "Witness",
+        lambda: kernels.Witness(Gaussian(1.3), in_space()[0][:3], torch.tensor([1.0, -2.0, 0.5])),
+        lambda x, y: witness_of(x) * witness_of(y),
+    ),
     Case("Deep", lambda: kernels.Deep(mlp(), Gaussian(0.8)), lambda x, y: gaussian(mlp_of(x), mlp_of(y), 0.8)),
     Case(
         "Deep, safe",

@@ -16,16 +16,20 @@ from .estimators import (
 from .learning import History, fit_kernel
 from .samples import Sample
 from .selection import Selection, default_bandwidths, median_bandwidth, select_bandwidth
-from .testing import TestResult, mmd_test
+from .splits import Split, split_rows
+from .testing import Half, LearnedTest, TestResult, learned_test, mmd_test, witness_test
 
 __version__ = _version("tellapart")
 
 __all__ = [
     "BlockEstimate",
     "Estimate",
+    "Half",
     "History",
+    "LearnedTest",
     "Sample",
     "Selection",
+    "Split",
     "TestResult",
     "__version__",
     "asymptotic_power",
@@ -35,10 +39,13 @@ __all__ = [
     "estimate",
     "fit_kernel",
     "kernels",
+    "learned_test",
     "median_bandwidth",
     "mmd2",
     "mmd2_variance",
     "mmd_test",
     "select_bandwidth",
+    "split_rows",
     "t_statistic",
+    "witness_test",
 ]

@@ -15,12 +15,16 @@ from torch import Tensor
 from . import nulls, reductions
 from ._progress import Wish, reporting
 from ._rng import RNG, seed_of
+from .discriminant import fit_witness
 from .estimators import mmd2_from, ratio, second_order_from, variance_from
-from .kernels import ARD, Kernel, as_kernel
-from .reductions import Memory
+from .kernels import ARD, MLP, Deep, Gaussian, Kernel, as_kernel
+from .reductions import Memory, Progress
 from .samples import as_pair
+from .selection import median_bandwidth, select_bandwidth
 
 Criterion = Literal["t", "power", "mmd"]
+#: Kernels that can be named instead of made.
+NAMES = ("rbf", "ard", "full", "deep", "witness")
 
 #: Relabellings that give the threshold of the criterion "power".
 _DRAWS = 99
@@ -44,6 +48,8 @@ class History:
         Where the kernel returned was found.
     restart
         Which of the restarts it came from.
+    table
+        For kernels that are chosen rather than climbed to (``"rbf"``, ``"witness"``): what was known of each choice.
     """
 
     criterion: str
@@ -53,6 +59,7 @@ class History:
     replaced: list[float] = field(default_factory=list)
     best_step: int = 0
     restart: int = 0
+    table: dict[str, np.ndarray[Any, Any]] | None = None
 
     @property
     def best(self) -> float:
@@ -85,8 +92,11 @@ def fit_kernel(
     X, Y
         The rows to learn from, at least 8 of each.
     kernel
-        Where to start: any kernel with parameters that ask for a gradient. It is copied, not changed. By default
-        an `ARD` kernel.
+        Where to start: any kernel with parameters that ask for a gradient. It is copied, not changed. Or a name:
+        ``"ard"`` (a scale for each coordinate; the default), ``"full"`` (a linear map in front of a Gaussian),
+        ``"deep"`` (a network in front of a Gaussian, in the safe form of Liu et al. 2020), ``"rbf"`` (a Gaussian, whose
+        bandwidth is chosen from a grid), ``"witness"`` (h(x) h(y) for the function h with the best signal-to-noise
+        ratio, in closed form: Kübler et al. 2022). The last two do without steps, batches and restarts.
     criterion
         ``"t"``: MMD²/√V+. ``"power"``: (MMD² - c)/√V+ with c the threshold at level ``alpha`` of a permutation test
         whose permutations stay fixed. ``"mmd"``: MMD².
@@ -138,10 +148,14 @@ def fit_kernel(
     if batch_size is not None and (not isinstance(batch_size, int) or batch_size < 4):
         raise ValueError(f"batch_size must be at least 4, or None for all rows, but is {batch_size!r}.")
     x, y = (sample.values for sample in as_pair(X, Y, at_least=8))
-    start = ARD(x.flatten(1).shape[1]).to(x.device) if kernel is None else as_kernel(kernel)
+    seed = seed_of(rng)
+    if isinstance(kernel, str) and kernel in ("rbf", "witness"):
+        with reporting(progress, "fit_kernel") as report:
+            return _chosen(kernel, x, y, criterion, alpha, seed, max_memory, report)
+    start = _start("ard" if kernel is None else kernel, x, y, seed)
     if not any(p.requires_grad for p in start.parameters()):
         raise ValueError("The kernel has no parameters that ask for a gradient, so that there is nothing to learn.")
-    seeds = np.random.default_rng(seed_of(rng)).integers(2**62, size=restarts)
+    seeds = np.random.default_rng(seed).integers(2**62, size=restarts)
     best: tuple[Kernel, History] | None = None
     with reporting(progress, "fit_kernel") as report:
         for restart, seed in enumerate(seeds):
@@ -159,6 +173,54 @@ def fit_kernel(
                 best = run.kernel, run.history
     assert best is not None
     return best
+
+
+def _chosen(
+    name: str,
+    X: Tensor,
+    Y: Tensor,
+    criterion: Criterion,
+    alpha: float,
+    seed: int,
+    max_memory: Memory,
+    report: Progress | None,
+) -> tuple[Kernel, History]:
+    """Kernels that are found without a gradient."""
+    if name == "witness":
+        witness, table = fit_witness(X, Y, np.random.default_rng(seed), report)
+        return witness, History("signal to noise", [0], [math.nan], [float(table["ratio"].max())], [0.0], table=table)
+    choice = select_bandwidth(X, Y, criterion=criterion, alpha=alpha, rng=seed, max_memory=max_memory)
+    column = "mmd2" if criterion == "mmd" else criterion
+    best = int(np.flatnonzero(choice.table["bandwidth"] == choice.bandwidth)[0])
+    found, replaced = (float(choice.table[name][best]) for name in (column, "replaced"))
+    return choice.kernel, History(criterion, [0], [math.nan], [found], [replaced], table=choice.table)
+
+
+def _start(kernel: Any, X: Tensor, Y: Tensor, seed: int) -> Kernel:
+    """The kernel given, or the one named, with a bandwidth that fits the data."""
+    if not isinstance(kernel, str):
+        return as_kernel(kernel)
+    if kernel not in NAMES:
+        raise ValueError(
+            f"kernel={kernel!r} is not known. Choose one of {', '.join(map(repr, NAMES))}, or give a kernel."
+        )
+    d = X.flatten(1).shape[1]
+    bandwidth = median_bandwidth(X, Y, rng=seed)
+    if kernel == "ard":
+        return ARD(d, bandwidth).to(X.device)
+    if kernel == "full":
+        return Deep(_identity(d), Gaussian(bandwidth)).to(X.device)
+    # Features of about the size of the data: then one bandwidth serves in front of the network and behind it.
+    network = MLP([d, *[min(max(d, 20), 100)] * 3], rng=seed)
+    return Deep(network, Gaussian(bandwidth), original=Gaussian(bandwidth)).to(X.device)
+
+
+def _identity(d: int) -> MLP:
+    network = MLP([d, d])
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.copy_(torch.eye(d) if parameter.ndim == 2 else torch.zeros(d))
+    return network
 
 
 class _Run:

@@ -283,6 +283,22 @@ def draw_groups(rng: np.random.Generator, groups: np.ndarray[Any, Any], m: int, 
     return labels[group]
 
 
+def means(values: Tensor, m: int, count: int, rng: np.random.Generator, groups: Any = None) -> Null:
+    """The difference of the means of a function of the points, those of X first, and its draws by relabelling. Exact.
+
+    The test is one-sided: a function that was learned is larger on X, or it has learned nothing.
+    """
+    N = len(values)
+    draws = draw_subsets(rng, N, m, count) if groups is None else draw_groups(rng, groups, m, count)
+    observed = (np.arange(N) < m)[:, None]
+    S = torch.from_numpy(np.concatenate([observed, draws], axis=1, dtype=np.uint8, casting="unsafe"))
+    centred = values.double() - values.double().mean()
+    # Centred values sum to 0: what X has, Y lacks.
+    sums = torch.cat([centred @ block.double() for block in S.split(4096, dim=1)])
+    differences = sums * (1 / m + 1 / (N - m))
+    return Null(differences[0], differences[1:])
+
+
 def sequential(
     method: Callable[[Problem, int], Null], problem: Problem, limit: int, alpha: float, tolerance: float
 ) -> tuple[Null, float]:

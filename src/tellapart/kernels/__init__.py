@@ -11,6 +11,7 @@ from .given import FromFunction, Precomputed, as_kernel
 from .grid import Grid
 from .products import Linear, Polynomial
 from .stationary import Laplacian, Matern, RationalQuadratic, Stationary
+from .witness import Witness
 
 __all__ = [
     "ARD",
@@ -33,6 +34,7 @@ __all__ = [
     "RationalQuadratic",
     "Stationary",
     "Sum",
+    "Witness",
     "as_kernel",
     "leaves",
     "load",

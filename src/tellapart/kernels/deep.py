@@ -17,9 +17,12 @@ _BATCH = 4096
 
 
 class MLP(nn.Sequential):
-    """Fully connected layers of the given widths with softplus between them: a network that `load` can remake."""
+    """Fully connected layers of the given widths with softplus between them: a network that `load` can remake.
 
-    def __init__(self, widths: Sequence[int]) -> None:
+    With ``rng``, a seed, weights are drawn with it, and not with torch's global generator.
+    """
+
+    def __init__(self, widths: Sequence[int], rng: int | None = None) -> None:
         if len(widths) < 2:
             raise ValueError(f"widths must name at least the input and the output, but is {list(widths)}.")
         layers: list[nn.Module] = [nn.Flatten()]
@@ -27,6 +30,10 @@ class MLP(nn.Sequential):
             layers += [nn.Linear(into, out), nn.Softplus()]
         super().__init__(*layers[:-1])
         self.widths = list(widths)
+        if rng is not None:
+            draws = torch.Generator().manual_seed(rng)
+            for parameter in self.parameters():
+                nn.init.normal_(parameter, std=parameter.shape[-1] ** -0.5, generator=draws)
 
 
 class Deep(Kernel):

@@ -18,6 +18,7 @@ from .gaussian import ARD, Gaussian, Mixture
 from .given import FromFunction, Precomputed
 from .products import Linear, Polynomial
 from .stationary import Laplacian, Matern, RationalQuadratic
+from .witness import Witness
 
 _PLAIN: dict[str, type[Kernel]] = {
     kind.__name__: kind for kind in (Gaussian, ARD, Mixture, RationalQuadratic, Matern, Laplacian, Linear, Polynomial)
@@ -69,6 +70,8 @@ def _describe(kernel: Kernel) -> dict[str, Any]:
     if isinstance(kernel, Deep):
         inner = {"kernel": name, "config": kernel.config(), "inner": _describe(kernel.kernel)}
         return inner | {"original": None if kernel.original is None else _describe(kernel.original)}
+    if isinstance(kernel, Witness):
+        return {"kernel": name, "config": kernel.config(), "inner": _describe(kernel.kernel)}
     if isinstance(kernel, FromFunction) or not (name in _PLAIN or isinstance(kernel, Precomputed)):
         raise TypeError(f"A {name} kernel cannot be saved: only its own code can make it again.")
     return {"kernel": name, "config": kernel.config()}
@@ -87,6 +90,9 @@ def _make(spec: dict[str, Any], network: nn.Module | None) -> Kernel:
         original = None if spec["original"] is None else _make(spec["original"], network)
         network = MLP(config["widths"]) if network is None else network
         return Deep(network, _make(spec["inner"], network), original=original)
+    if name == "Witness":
+        shape = spec["config"]["points"]
+        return Witness(_make(spec["inner"], network), torch.zeros(shape), torch.zeros(shape[0]))
     if name == "Precomputed":
         return Precomputed(torch.eye(spec["config"]["rows"]))
     return _PLAIN[name](**spec["config"])

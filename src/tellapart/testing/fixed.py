@@ -1,4 +1,4 @@
-"""The calls that most people need."""
+"""A test with a kernel that was chosen beforehand."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
-from . import nulls
-from ._progress import Wish, reporting
-from ._rng import RNG, seed_of
-from .kernels import Gaussian, Kernel, as_kernel
-from .reductions import Memory
-from .samples import as_pair
-from .selection import median_bandwidth
+from .. import nulls
+from .._progress import Wish, reporting
+from .._rng import RNG, seed_of
+from ..kernels import Gaussian, Kernel, as_kernel
+from ..reductions import Memory
+from ..samples import as_pair
+from ..selection import median_bandwidth
 
 #: Draws at the most with ``permutations="auto"``.
 AUTO_LIMIT = 1999
@@ -77,12 +77,12 @@ class TestResult:
 
     def threshold(self, alpha: float = 0.05) -> float:
         """What the statistic must exceed for the test to reject at level ``alpha``; infinite with too few draws."""
-        rank = math.floor(_level(alpha) * (self.permutations + 1) + 1e-9)
+        rank = math.floor(check_level(alpha) * (self.permutations + 1) + 1e-9)
         return float(np.sort(self.null_distribution)[-rank]) if rank >= 1 else math.inf
 
     def reject(self, alpha: float = 0.05) -> bool:
         """Whether the test rejects at level ``alpha``."""
-        return self.pvalue <= _level(alpha) + 1e-12
+        return self.pvalue <= check_level(alpha) + 1e-12
 
     def to_dict(self) -> dict[str, Any]:
         """All fields as plain Python values."""
@@ -186,7 +186,7 @@ def mmd_test(
         raise ValueError(f"lag must not be negative, but is {lag!r}.")
     if bins is not None and null != "binned":
         raise ValueError(f"bins are for null='binned', not for {null!r}.")
-    _level(alpha)
+    check_level(alpha)
     method, exact = nulls.METHODS[null]
     automatic = permutations == "auto"
     if automatic and null not in ("permutation", "swap"):
@@ -204,7 +204,7 @@ def mmd_test(
             y.values,
             np.random.default_rng(seed),
             dtype=torch.float32 if precision == "single" else torch.float64,
-            groups=_groups(groups, len(x), len(y), null),
+            groups=check_groups(groups, len(x), len(y), null),
             bins=bins,
             lag=lag,
             max_memory=max_memory,
@@ -243,7 +243,7 @@ def _kernel(kernel: Any, x: Any, y: Any, seed: int) -> Kernel:
     return as_kernel(kernel)
 
 
-def _groups(groups: Any, m: int, n: int, null: str) -> np.ndarray[Any, Any] | None:
+def check_groups(groups: Any, m: int, n: int, null: str) -> np.ndarray[Any, Any] | None:
     """One label a row, checked: a group lies in one sample, and some size of group is found in both."""
     if groups is None:
         return None
@@ -262,7 +262,8 @@ def _groups(groups: Any, m: int, n: int, null: str) -> np.ndarray[Any, Any] | No
     return labels
 
 
-def _level(alpha: float) -> float:
+def check_level(alpha: float) -> float:
+    """The level itself, if it is one."""
     if not 0 < alpha < 1:
         raise ValueError(f"alpha must be between 0 and 1, but is {alpha!r}.")
     return alpha

@@ -1,0 +1,74 @@
+"""The kernel of one learned function."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .base import Features, Kernel, Plan, probe_rows
+
+#: Rows at a time whose distances to all points are looked at.
+_BATCH = 1024
+
+
+class Witness(Kernel):
+    """k(x, y) = h(x) h(y) with h(x) = Σ_i weight_i κ(x, point_i): MMD is then the difference of the means of h.
+
+    Parameters
+    ----------
+    kernel
+        κ.
+    points, weights
+        What h is made of.
+
+    >>> from tellapart.kernels import Gaussian
+    >>> Witness(Gaussian(1.0), torch.zeros(1, 2), torch.ones(1)).values(torch.zeros(3, 2))
+    tensor([1., 1., 1.], dtype=torch.float64)
+    """
+
+    points: Tensor
+    weights: Tensor
+
+    def __init__(self, kernel: Kernel, points: Tensor, weights: Tensor) -> None:
+        super().__init__()
+        if weights.shape != points.shape[:1]:
+            raise ValueError(
+                f"weights must be one for each of the {len(points)} points, but has shape {tuple(weights.shape)}."
+            )
+        self.kernel = kernel.requires_grad_(False)
+        self.register_buffer("points", points.detach().clone())
+        self.register_buffer("weights", weights.detach().clone())
+
+    def values(self, x: Tensor) -> Tensor:
+        """h at every row of ``x``, in float64."""
+        if x.shape[1:] != self.points.shape[1:]:
+            rows = [" × ".join(map(str, t.shape[1:])) for t in (self.points, x)]
+            raise ValueError(f"This witness was learned from rows of shape {rows[0]}, but is given rows of {rows[1]}.")
+        plan = self.kernel.plan(probe_rows(self.points), dtype=torch.float64)
+        centres, weights = self.kernel.features(self.points, plan), self.weights.double()
+        blocks = (self.kernel.features(block, plan) for block in x.to(self.points.dtype).split(_BATCH))
+        return torch.cat([self.kernel.tile(block, centres, plan) @ weights for block in blocks])
+
+    def plan(self, probe: Tensor, *, additive: bool = False, dtype: torch.dtype | None = None) -> Plan:
+        """Centring h changes h(x) h(y) by f(x) + f(y)."""
+        dtype = dtype or probe.dtype
+        return Plan(dtype, dtype, self.values(probe).mean() if additive else None)
+
+    def features(self, x: Tensor, plan: Plan) -> Features:
+        """The values of h."""
+        values = self.values(x)[:, None]
+        return (values if plan.origin is None else values - plan.origin).to(plan.dtype)
+
+    def tile(self, a: Features, b: Features, plan: Plan, out: Tensor | None = None) -> Tensor:
+        """All products."""
+        return torch.mm(a, b.T)
+
+    def config(self) -> dict[str, Any]:
+        """How many points of which shape."""
+        return {"points": list(self.points.shape)}
+
+    def extra_repr(self) -> str:
+        """How many points."""
+        return f"{len(self.points)} points"

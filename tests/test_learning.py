@@ -50,9 +50,9 @@ def test_every_kernel_gets_better(make, criterion):
     assert all(torch.equal(before[name], value) for name, value in start.state_dict().items()), "the start was changed"
     if history.best_step:
         assert any(not torch.equal(before[name], value) for name, value in kernel.state_dict().items())
-    assert history.best == max(history.validation) >= history.validation[0]
+    assert history.best == max(history.score) >= history.score[0]
     assert history.criterion == criterion
-    assert len(history.step) == len(history.training) == len(history.validation) == len(history.replaced)
+    assert len(history.step) == len(history.training) == len(history.validation) == len(history.score)
     assert all(math.isfinite(v) for v in history.validation + history.training[1:])
     assert all(0 <= share <= 1 for share in history.replaced)
 
@@ -82,15 +82,14 @@ def test_gradient_of_power_follows_the_permutation_at_the_quantile():
     """dJ = (dU - dU_b*)/√V - J dV/(2V), against finite differences (MATHS §7)."""
     X, Y = (Z.double() for Z in one_differs(40, 5, d=3, which=0))
     run = learning._Run(ARD(3, bandwidth=2.0), "power", 0.05, np.random.default_rng(0), None)
-    value, _ = run.value(X, Y)
-    value.backward()
+    run.look(X, Y).value.backward()
     slopes = run.kernel.log_scales.grad.clone()
     for k in range(3):
         values = []
         for step in (1e-5, -1e-5):
             with torch.no_grad():
                 run.kernel.log_scales[k] += step
-                values.append(run.value(X, Y)[0].item())
+                values.append(run.look(X, Y).value.item())
                 run.kernel.log_scales[k] -= step
         assert slopes[k].item() == pytest.approx((values[0] - values[1]) / 2e-5, rel=1e-5, abs=1e-8)
 

@@ -6,7 +6,7 @@ import copy
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -17,7 +17,7 @@ from ._progress import Wish, reporting
 from ._rng import RNG, seed_of
 from .discriminant import fit_witness
 from .estimators import mmd2_from, ratio, second_order_from, variance_from
-from .kernels import ARD, MLP, Deep, Gaussian, Kernel, as_kernel
+from .kernels import ARD, MLP, Deep, Gaussian, Grid, Kernel, as_kernel
 from .reductions import Memory, Progress
 from .samples import as_pair
 from .selection import median_bandwidth, select_bandwidth
@@ -28,6 +28,8 @@ NAMES = ("rbf", "ard", "full", "deep", "witness")
 
 #: Relabellings that give the threshold of the criterion "power".
 _DRAWS = 99
+#: Rows of each sample from which the start of an ARD kernel is read, half of that for many coordinates.
+_SCREENED = 500
 #: Factors of the first bandwidth that are tried before learning begins.
 _FACTORS = tuple(2.0**k for k in range(-6, 7))
 
@@ -42,6 +44,10 @@ class History:
         The step of each entry, counted from 0.
     training, validation
         The criterion: the mean over the batches since the entry before, and on the held-out rows.
+    score
+        What the held-out rows say of the power of the test: (MMD² - c)/√V+ with the threshold c of a normal null
+        (for the criterion ``"mmd"``, MMD²). The kernel returned is the one where this is largest: on few rows t
+        alone is often large by chance for kernels that see nothing.
     replaced
         The share of those batches in which V was below V2, so that t was U/√V2.
     best_step
@@ -56,6 +62,7 @@ class History:
     step: list[int] = field(default_factory=list)
     training: list[float] = field(default_factory=list)
     validation: list[float] = field(default_factory=list)
+    score: list[float] = field(default_factory=list)
     replaced: list[float] = field(default_factory=list)
     best_step: int = 0
     restart: int = 0
@@ -63,8 +70,8 @@ class History:
 
     @property
     def best(self) -> float:
-        """The criterion of the kernel returned, on the held-out rows."""
-        return max(self.validation)
+        """The score of the kernel returned."""
+        return max(self.score)
 
 
 def fit_kernel(
@@ -77,7 +84,7 @@ def fit_kernel(
     batch_size: int | None = 256,
     steps: int = 500,
     learning_rate: float = 0.05,
-    validation: float = 0.25,
+    validation: float = 0.4,
     patience: int = 10,
     restarts: int = 1,
     scan: bool = True,
@@ -107,8 +114,8 @@ def fit_kernel(
     steps, learning_rate
         Of Adam.
     validation
-        The share of rows held out. After every pass through the others (at least every 20 steps) the criterion is
-        computed on them; the kernel returned is the one that was best there.
+        The share of rows held out. After every pass through the others (at least every 20 steps) they are looked at;
+        the kernel returned is the one that had the best `History.score` there.
     patience
         Stop after so many looks at the held-out rows without a better one.
     restarts
@@ -116,7 +123,8 @@ def fit_kernel(
         disturbed a little. The best on the held-out rows is returned.
     scan
         Before learning, multiply the bandwidth of the kernel with powers of 2 and start from the best: a kernel whose
-        bandwidth is off by a factor of a hundred has no gradient to speak of.
+        bandwidth is off by a factor of a hundred has no gradient to speak of. An `ARD` kernel also starts, if that
+        looks better, from scales by how much each coordinate differs when looked at alone.
     rng
         For the split, the batches and the permutations.
     max_memory
@@ -155,12 +163,15 @@ def fit_kernel(
     start = _start("ard" if kernel is None else kernel, x, y, seed)
     if not any(p.requires_grad for p in start.parameters()):
         raise ValueError("The kernel has no parameters that ask for a gradient, so that there is nothing to learn.")
-    seeds = np.random.default_rng(seed).integers(2**62, size=restarts)
+    draws = np.random.default_rng(seed)
+    train, held_out = _split(x, y, validation, draws)
+    if isinstance(start, ARD) and scan:
+        start = _screened_or_not(start, x, y, criterion, alpha, draws, max_memory)
     best: tuple[Kernel, History] | None = None
     with reporting(progress, "fit_kernel") as report:
-        for restart, seed in enumerate(seeds):
-            run = _Run(copy.deepcopy(start), criterion, alpha, np.random.default_rng(seed), max_memory)
-            run.split(x, y, validation)
+        for restart in range(restarts):
+            run = _Run(copy.deepcopy(start), criterion, alpha, np.random.default_rng(draws.integers(2**62)), max_memory)
+            run.train, run.held_out = train, held_out
             if scan:
                 run.scan()
             if restart:
@@ -173,6 +184,59 @@ def fit_kernel(
                 best = run.kernel, run.history
     assert best is not None
     return best
+
+
+def _split(X: Tensor, Y: Tensor, share: float, rng: np.random.Generator) -> tuple[list[Tensor], list[Tensor]]:
+    """Hold out a share of each sample: at least 4 rows, and leave as many."""
+    train, held_out = [], []
+    for Z in (X, Y):
+        order = torch.from_numpy(rng.permutation(len(Z))).to(Z.device)
+        count = min(max(round(share * len(Z)), 4), len(Z) - 4)
+        held_out.append(Z[order[:count]])
+        train.append(Z[order[count:]])
+    return train, held_out
+
+
+def _screened_or_not(
+    start: ARD, X: Tensor, Y: Tensor, criterion: Criterion, alpha: float, rng: np.random.Generator, max_memory: Memory
+) -> ARD:
+    """The kernel as it is or screened, whichever does better on each half of the rows when started on the other."""
+    halves = _split(X, Y, 0.5, rng)
+    gain = 0.0
+    for here, there in (halves, halves[::-1]):
+        for kernel, sign in ((_screened(start, *here), 1), (copy.deepcopy(start), -1)):
+            run = _Run(kernel, criterion, alpha, rng, max_memory)
+            run.train = here
+            run.scan()
+            with torch.no_grad():
+                gain += sign * float(run.look(*there).score.nan_to_num(-math.inf))
+    return _screened(start, X, Y) if gain > 0 else start
+
+
+def _screened(kernel: ARD, X: Tensor, Y: Tensor) -> ARD:
+    """The kernel with scales by how much each coordinate differs on its own, in standard deviations of the null.
+
+    From equal scales, one coordinate in many that differs is hard to find by gradient: at a bandwidth that suits all
+    of them together, noise in the others is larger.
+    """
+    rows = _SCREENED // 2 if X.flatten(1).shape[1] > 100 else _SCREENED
+    X, Y = X.flatten(1)[:rows], Y.flatten(1)[:rows]
+    deviations = torch.cat([X, Y]).double().std(0)
+    found = torch.zeros(X.shape[1], dtype=torch.float64)
+    with torch.no_grad():
+        for j in (deviations > 0).nonzero()[:, 0].tolist():
+            bandwidths = [float(factor * deviations[j]) for factor in (0.25, 1.0)]
+            s = reductions.sums(Grid(bandwidths), X[:, j : j + 1], Y[:, j : j + 1], squares=True)
+            noise = second_order_from(s)
+            found[j] = (mmd2_from(s) / noise.clamp_min(torch.finfo(noise.dtype).tiny).sqrt()).max()
+    # Squared, because among many coordinates the largest of pure noise is a fair part of what can be seen.
+    scales = (found / found.max()).clamp_min(0.2) ** 2 if found.max() > 0 else torch.ones_like(found)
+    scaled = copy.deepcopy(kernel)
+    with torch.no_grad():
+        scaled.log_scales.add_(scales.log().to(scaled.log_scales))
+        width = median_bandwidth(X.double() * scales, Y.double() * scales) / median_bandwidth(X, Y)
+        scaled.log_bandwidth.add_(math.log(width))
+    return scaled
 
 
 def _chosen(
@@ -188,12 +252,13 @@ def _chosen(
     """Kernels that are found without a gradient."""
     if name == "witness":
         witness, table = fit_witness(X, Y, np.random.default_rng(seed), report)
-        return witness, History("signal to noise", [0], [math.nan], [float(table["ratio"].max())], [0.0], table=table)
+        best = float(table["ratio"].max())
+        return witness, History("signal to noise", [0], [math.nan], [best], [best], [0.0], table=table)
     choice = select_bandwidth(X, Y, criterion=criterion, alpha=alpha, rng=seed, max_memory=max_memory)
     column = "mmd2" if criterion == "mmd" else criterion
-    best = int(np.flatnonzero(choice.table["bandwidth"] == choice.bandwidth)[0])
-    found, replaced = (float(choice.table[name][best]) for name in (column, "replaced"))
-    return choice.kernel, History(criterion, [0], [math.nan], [found], [replaced], table=choice.table)
+    row = int(np.flatnonzero(choice.table["bandwidth"] == choice.bandwidth)[0])
+    found, replaced = (float(choice.table[name][row]) for name in (column, "replaced"))
+    return choice.kernel, History(criterion, [0], [math.nan], [found], [found], [replaced], table=choice.table)
 
 
 def _start(kernel: Any, X: Tensor, Y: Tensor, seed: int) -> Kernel:
@@ -223,8 +288,19 @@ def _identity(d: int) -> MLP:
     return network
 
 
+class _Look(NamedTuple):
+    """The criterion, the score (see `History`), and whether V was replaced by V2."""
+
+    value: Tensor
+    score: Tensor
+    replaced: bool
+
+
 class _Run:
     """One ascent: a kernel, its training and held-out rows, and its history."""
+
+    train: list[Tensor]
+    held_out: list[Tensor]
 
     def __init__(
         self, kernel: Kernel, criterion: Criterion, alpha: float, rng: np.random.Generator, max_memory: Memory
@@ -232,16 +308,8 @@ class _Run:
         self.kernel, self.criterion, self.alpha = kernel, criterion, alpha
         self.rng, self.max_memory = rng, max_memory
         self.history = History(criterion)
+        self._normal = float(torch.special.ndtri(torch.tensor(1 - alpha, dtype=torch.float64)))
         self._labels: dict[tuple[int, int], Tensor] = {}
-
-    def split(self, X: Tensor, Y: Tensor, share: float) -> None:
-        """Hold out a share of each sample: at least 4 rows, and leave as many."""
-        self.train, self.held_out = [], []
-        for Z in (X, Y):
-            order = torch.from_numpy(self.rng.permutation(len(Z))).to(Z.device)
-            count = min(max(round(share * len(Z)), 4), len(Z) - 4)
-            self.held_out.append(Z[order[:count]])
-            self.train.append(Z[order[count:]])
 
     def scan(self) -> None:
         """Multiply the bandwidth by powers of 2, and leave it where the criterion on the training rows is best."""
@@ -254,7 +322,7 @@ class _Run:
         with torch.no_grad():
             for factor in _FACTORS:
                 parameter.copy_(first + math.log(factor))
-                scores.append(float(self.value(*rows)[0]))
+                scores.append(float(self.look(*rows).score))
             best = int(np.argmax(np.nan_to_num(scores, nan=-math.inf)))
             parameter.copy_(first + math.log(_FACTORS[best]))
 
@@ -280,7 +348,8 @@ class _Run:
         values: list[float] = []
         replaced: list[bool] = []
         for step, batch in zip(range(1, steps + 1), self._batches(size), strict=False):
-            value, was_replaced = self.value(*batch)
+            look = self.look(*batch)
+            value = look.value
             if not bool(torch.isfinite(value)) or not value.requires_grad:
                 raise ValueError(
                     f"The criterion {self.criterion!r} is {float(value.detach())} at step {step}: the kernel does not "
@@ -290,7 +359,7 @@ class _Run:
             (-value).backward()
             optimiser.step()
             values.append(float(value.detach()))
-            replaced.append(was_replaced)
+            replaced.append(look.replaced)
             yield step
             if step % every == 0 or step == steps:
                 found = self._look(step, values, replaced)
@@ -305,13 +374,13 @@ class _Run:
 
     def _look(self, step: int, values: list[float], replaced: list[bool]) -> float:
         with torch.no_grad():
-            value, was_replaced = self.value(*self.held_out)
-        found = float(value)
+            look = self.look(*self.held_out)
         self.history.step.append(step)
         self.history.training.append(float(np.mean(values)) if values else math.nan)
-        self.history.validation.append(found)
-        self.history.replaced.append(float(np.mean(replaced)) if replaced else float(was_replaced))
-        return found
+        self.history.validation.append(float(look.value))
+        self.history.score.append(float(look.score))
+        self.history.replaced.append(float(np.mean(replaced)) if replaced else float(look.replaced))
+        return float(look.score)
 
     def _batches(self, size: int) -> Iterator[list[Tensor]]:
         """Disjoint batches of shuffled rows, again and again."""
@@ -322,19 +391,19 @@ class _Run:
                 rows = slice(k * size, (k + 1) * size)
                 yield self.train if full else [Z[o[rows]] for Z, o in zip(self.train, orders, strict=True)]
 
-    def value(self, X: Tensor, Y: Tensor) -> tuple[Tensor, bool]:
-        """The criterion, and whether V was replaced by V2 for it."""
+    def look(self, X: Tensor, Y: Tensor) -> _Look:
+        """What these rows say of the kernel."""
         s = reductions.sums(self.kernel, X, Y, squares=self.criterion != "mmd", max_memory=self.max_memory)
         u = mmd2_from(s)
         if self.criterion == "mmd":
-            return u, False
+            return _Look(u, u.detach(), False)
         v, v2 = variance_from(s), second_order_from(s)
-        replaced = bool((v < v2).detach())
-        if self.criterion == "power":
-            u = u - self._threshold(X, Y)
-        t = ratio(u, torch.maximum(v, v2), s)
-        undefined = bool((torch.maximum(v, v2) <= 0).detach())
-        return (t * math.nan if undefined else t), replaced
+        larger = torch.maximum(v, v2)
+        undefined = bool((larger <= 0).detach())
+        value = ratio(u - self._threshold(X, Y) if self.criterion == "power" else u, larger, s)
+        with torch.no_grad():
+            score = ratio(u - self._normal * v2.clamp_min(0).sqrt(), larger, s)
+        return _Look(value * math.nan if undefined else value, score, bool((v < v2).detach()))
 
     def _threshold(self, X: Tensor, Y: Tensor) -> Tensor:
         """The permutation threshold of MMD², with the gradient of the permutation that gives it (MATHS §7)."""

@@ -62,7 +62,7 @@ class Column:
         '0.333333'
         """
         value = self.values[i]
-        if self.missing[i]:
+        if value < 0 if self.kind == "text" else np.isnan(value):
             return ""
         if self.kind == "text":
             return self.levels[int(value)]

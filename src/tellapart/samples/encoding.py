@@ -216,5 +216,5 @@ def _matrix(source: Source, colour: bool = False) -> Array:
 def _gaps(block: Array) -> Array:
     if block.dtype.kind != "f":
         return np.zeros(block.shape[1], bool)
-    found: Array = np.isnan(block).any(axis=0)
+    found: Array = np.logical_or.reduce(np.isnan(block), axis=0)
     return found

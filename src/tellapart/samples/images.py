@@ -47,7 +47,7 @@ class Images:
         """Image ``i`` as uint8."""
         image: Array = self.pixels[i]
         if image.dtype == np.uint8 and (self.low, self.high) == (0, 255):
-            return image.copy()
+            return np.array(image)
         unit = (image.astype(np.float64) - self.low) / (self.high - self.low)
         shown: Array = np.clip(np.rint(unit * 255), 0, 255).astype(np.uint8)
         return shown

@@ -30,7 +30,8 @@ class Table:
     @property
     def missing(self) -> Array:
         """Which rows miss a value."""
-        return np.stack([column.missing for column in self.columns]).any(axis=0)
+        found: Array = np.logical_or.reduce([column.missing for column in self.columns])
+        return found
 
     def take(self, rows: Array) -> Table:
         """Some of the rows."""
@@ -99,7 +100,7 @@ def check_table(table: Table, label: str, missing: str) -> None:
         if gaps:
             raise ValueError(
                 f"{label} has missing values in {', '.join(gaps[:5])}{', …' if len(gaps) > 5 else ''}. "
-                "Read it with missing='indicator' to compare what is missing too, or with missing='drop' to leave "
+                "Open it with missing='indicator' to compare what is missing too, or with missing='drop' to leave "
                 "these rows out."
             )
     unique = []

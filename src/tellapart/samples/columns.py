@@ -105,10 +105,17 @@ def column_of(name: str, array: Array, label: str, *, categorical: bool = False)
     raise TypeError(f"{label} has a column {name!r} of {array.dtype}, which is not read. Leave it out with drop=.")
 
 
-def text_column(name: str, codes: Array, levels: tuple[str, ...]) -> Column:
-    """A column of categories that are already numbered (-1: missing). Two levels of one text are joined."""
+def text_column(name: str, codes: Array, levels: tuple[str, ...], *, categorical: bool) -> Column:
+    """A column of texts that are already numbered (-1: missing). If all are dates, they are read as such."""
+    if levels and not categorical and all(_ISO_DATE.fullmatch(level) for level in levels):
+        try:
+            days = np.array([*(_days(_parsed(level)) for level in levels), np.nan])
+            return Column(name, "date", days[codes])
+        except ValueError:
+            pass  # 2024-13-45 looks like a date, but is none
+    # Two levels may have one text: the categories 1 and "1".
     place: dict[str, int] = {}
-    joined = np.array([place.setdefault(level, len(place)) for level in levels] + [-1], dtype=np.int32)
+    joined = np.array([*(place.setdefault(level, len(place)) for level in levels), -1], dtype=np.int32)
     return Column(name, "text", joined[codes], tuple(place))
 
 
@@ -148,17 +155,10 @@ def _from_objects(name: str, array: Array, label: str, categorical: bool) -> Col
         return filled(
             "number", [value / (_DAY if isinstance(value, timedelta) else np.timedelta64(1, "D")) for value in present]
         )
-    texts = [str(value) for value in present]
     place: dict[str, int] = {}
     codes = np.full(len(array), -1, np.int32)
-    codes[there] = [place.setdefault(text, len(place)) for text in texts]
-    if not categorical and all(_ISO_DATE.fullmatch(text) for text in place):
-        try:
-            days = np.array([_days(_parsed(text)) for text in place] + [np.nan])
-        except ValueError:  # 2024-13-45 looks like a date, but is none
-            return Column(name, "text", codes, tuple(place))
-        return Column(name, "date", days[codes])
-    return Column(name, "text", codes, tuple(place))
+    codes[there] = [place.setdefault(str(value), len(place)) for value in present]
+    return text_column(name, codes, tuple(place), categorical=categorical)
 
 
 def _float(value: Any) -> float:

@@ -157,7 +157,10 @@ def _from_pandas(name: str, series: Any, label: str) -> Column:
     kind = getattr(series.dtype, "kind", "O")
     if hasattr(series, "cat"):
         levels = tuple(str(level) for level in series.cat.categories)
-        return text_column(name, series.cat.codes.to_numpy(), levels)
+        return text_column(name, series.cat.codes.to_numpy(), levels, categorical=True)
+    if str(series.dtype).startswith(("str", "string", "large_string")):
+        codes, texts = series.factorize()
+        return text_column(name, codes, tuple(texts), categorical=False)
     if kind in "iufb":
         values = series.to_numpy(dtype=np.float64, na_value=np.nan)
         return Column(name, "boolean" if kind == "b" else "number", values.copy())
@@ -172,7 +175,12 @@ def _from_polars(name: str, series: Any, label: str) -> Column:
 
 
 def _from_arrow(name: str, chunks: Any, label: str) -> Column:
-    values = getattr(chunks.type, "value_type", None) if hasattr(chunks.type, "index_type") else None
-    chunks = chunks if values is None else chunks.cast(values)
-    array = chunks.to_numpy(zero_copy_only=False)
-    return column_of(name, array, label, categorical=values is not None)
+    # Text is numbered before it becomes Python's, which takes far more memory.
+    categorical = hasattr(chunks.type, "index_type")
+    if categorical or str(chunks.type) in ("string", "large_string"):
+        numbered = chunks.unify_dictionaries() if categorical else chunks.dictionary_encode()
+        pieces = [piece.indices.fill_null(-1).to_numpy(zero_copy_only=False) for piece in numbered.chunks]
+        levels = numbered.chunk(0).dictionary.to_pylist() if numbered.num_chunks else []
+        codes = np.concatenate([np.arange(0), *pieces])
+        return text_column(name, codes, tuple(str(level) for level in levels), categorical=categorical)
+    return column_of(name, chunks.to_numpy(zero_copy_only=False), label)

@@ -39,13 +39,16 @@ def read_delimited(path: Path, label: str, columns: Any, drop: Any, max_rows: in
 
     The first line has the names of the columns, unless all of it is numbers (0, 1, 2, … are names: so pandas writes
     columns without any). Unnamed columns are called by their position. A first column without a name that numbers the
-    rows is left out. A CSV file may be separated by semicolons or tabs too.
+    rows is left out. A CSV file may be separated by semicolons (then perhaps with decimal commas) or tabs too.
     """
     pandas = extra("pandas", group="tables", what="Reading CSV files")
     head = _head(path, label)
     separator = _separator(head, path.suffix.lower())
     first = _first_record(head, separator, label)
-    header = not _all_numbers(first) or (len(first) > 1 and first == [str(k) for k in range(len(first))])
+    decimal = _decimal(head, separator)
+    header = not _all_numbers([cell.replace(decimal, ".") for cell in first]) or (
+        len(first) > 1 and first == [str(k) for k in range(len(first))]
+    )
     names = distinct(name.strip() or str(k) for k, name in enumerate(first)) if header else None
     names = names or tuple(str(k) for k in range(len(first)))
     keep = selected(names, label, columns, drop)
@@ -61,6 +64,7 @@ def read_delimited(path: Path, label: str, columns: Any, drop: Any, max_rows: in
     )
     options = {
         "sep": separator,
+        "decimal": decimal,
         "names": list(range(len(names))),
         "usecols": keep if len(keep) < len(names) else None,
         "index_col": False,
@@ -77,7 +81,7 @@ def read_delimited(path: Path, label: str, columns: Any, drop: Any, max_rows: in
                 frame, numbers = _draw_csv(pandas, path, header, max_rows, seed, options)
     except (pandas.errors.ParserError, pandas.errors.ParserWarning) as error:
         reason = re.sub(r"^.*C error: ", "", str(error).strip().splitlines()[0]).rstrip(".")
-        raise ValueError(f"{label} has lines of different lengths: {reason}.") from None
+        raise ValueError(f"{label} is not a regular table: {reason}.") from None
     except UnicodeDecodeError as error:
         raise ValueError(f"{label} is not UTF-8 text ({error.reason}). Save it as UTF-8.") from None
     frame.columns = [names[k] for k in frame.columns]
@@ -149,7 +153,8 @@ def _draw_csv(
         return pandas.DataFrame(columns=options["names"]), numbers
     frame = pandas.concat(pieces)
     again = io.StringIO(frame.to_csv(index=False, header=False))
-    return pandas.read_csv(again, header=None, names=list(frame.columns), low_memory=False), numbers
+    again_options = {"names": list(frame.columns), "decimal": options["decimal"]}
+    return pandas.read_csv(again, header=None, low_memory=False, **again_options), numbers
 
 
 def _head(path: Path, label: str) -> str:
@@ -167,7 +172,15 @@ def _separator(head: str, suffix: str) -> str:
         return "\t"
     line = head.lstrip("\r\n").split("\n", 1)[0]
     line = re.sub(r'"[^"]*"', "", line)
+    if ";" in line:  # then a comma between digits is that of a number
+        line = re.sub(r"(?<=\d),(?=\d)", "", line)
     return "," if "," in line else ";" if ";" in line else "\t" if "\t" in line else ","
+
+
+def _decimal(head: str, separator: str) -> str:
+    """A comma where the cells are separated by semicolons and no number has a point."""
+    comma = separator == ";" and re.search(r"\d,\d", head) and not re.search(r"\d\.\d", head)
+    return "," if comma else "."
 
 
 def _first_record(head: str, separator: str, label: str) -> list[str]:

@@ -31,8 +31,8 @@ def split_member(path: str) -> tuple[Path, str | None]:
     """
     match = re.fullmatch(r"(.+\.(?:npz|safetensors)):(.+)", path, re.IGNORECASE | re.DOTALL)
     if match is None or Path(path).exists():
-        return Path(path), None
-    return Path(match[1]), match[2]
+        return Path(path).expanduser(), None
+    return Path(match[1]).expanduser(), match[2]
 
 
 def is_idx(path: Path) -> bool:

@@ -615,6 +615,16 @@ def test_precision_of_rows(dtype: str, kept: torch.dtype) -> None:
     assert encoded((VALUES * 10).astype(dtype)).values.dtype == kept
 
 
+def test_only_what_was_fitted_is_encoded() -> None:
+    table, rows = open_source(pd.DataFrame({"a": [1, 2]})), open_source(VALUES)
+    with pytest.raises(ValueError, match="X lacks the column 'a' that the encoding was fitted on"):
+        Encoding.fit(table, table).encode(open_source(pd.DataFrame({"b": [1]})))
+    with pytest.raises(ValueError, match="X has text in 'a', unlike the rows that the encoding was fitted on"):
+        Encoding.fit(table, table).encode(open_source(pd.DataFrame({"a": ["x"]})))
+    with pytest.raises(ValueError, match="X does not have rows of the shape that the encoding was fitted on"):
+        Encoding.fit(rows, rows).encode(open_source(VALUES[:, :2]))
+
+
 def test_names_that_look_like_formats() -> None:
     frame = pd.DataFrame({"{x}%s": [1.0, np.nan], "a'b\"c\n": ["{0}", "%d"]})
     with pytest.raises(ValueError, match=r"'\{x\}%s' \(1 of 2\)"):

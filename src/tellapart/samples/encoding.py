@@ -175,8 +175,14 @@ class Encoding:
         """For each part a function that writes the coordinates of some rows."""
         if self.kind == "table":
             by_name = {c.name: c for c in source.content.columns} if isinstance(source.content, Table) else {}
-            if any(name not in by_name for name in self.columns):
-                raise ValueError(f"{source.label} does not have the columns that the encoding was fitted on.")
+            for name, part in zip(self.columns, self.parts, strict=True):
+                column = by_name.get(name)
+                if column is None:
+                    raise ValueError(f"{source.label} lacks the column {name!r} that the encoding was fitted on.")
+                if (column.kind == "text") != isinstance(part, Levels) and not column.missing.all():
+                    raise ValueError(
+                        f"{source.label} has {column.kind} in {name!r}, unlike the rows that the encoding was fitted on."
+                    )
             return [self._column_writer(part, by_name[n]) for part, n in zip(self.parts, self.columns, strict=True)]
         matrix, numbers = _matrix(source, colour=len(self.image_shape or ()) == 3), self.parts[0]
         right = matrix.shape[1:] == (self.image_shape or (len(self.columns),))

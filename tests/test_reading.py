@@ -619,7 +619,7 @@ def test_only_what_was_fitted_is_encoded() -> None:
     table, rows = open_source(pd.DataFrame({"a": [1, 2]})), open_source(VALUES)
     with pytest.raises(ValueError, match="X lacks the column 'a' that the encoding was fitted on"):
         Encoding.fit(table, table).encode(open_source(pd.DataFrame({"b": [1]})))
-    with pytest.raises(ValueError, match="X has text in 'a', unlike the rows that the encoding was fitted on"):
+    with pytest.raises(ValueError, match="X has text in 'a', unlike the rows the encoding was fitted on"):
         Encoding.fit(table, table).encode(open_source(pd.DataFrame({"a": ["x"]})))
     with pytest.raises(ValueError, match="X does not have rows of the shape that the encoding was fitted on"):
         Encoding.fit(rows, rows).encode(open_source(VALUES[:, :2]))

@@ -181,7 +181,7 @@ class Encoding:
                     raise ValueError(f"{source.label} lacks the column {name!r} that the encoding was fitted on.")
                 if (column.kind == "text") != isinstance(part, Levels) and not column.missing.all():
                     raise ValueError(
-                        f"{source.label} has {column.kind} in {name!r}, unlike the rows that the encoding was fitted on."
+                        f"{source.label} has {column.kind} in {name!r}, unlike the rows the encoding was fitted on."
                     )
             return [self._column_writer(part, by_name[n]) for part, n in zip(self.parts, self.columns, strict=True)]
         matrix, numbers = _matrix(source, colour=len(self.image_shape or ()) == 3), self.parts[0]

@@ -20,11 +20,11 @@ import numpy as np
 import torch
 
 from .. import nulls
+from .._extras import extra
 from .._progress import reporting
 from ..datasets import blobs
 from ..kernels import Grid
 from ..selection import median_bandwidth, select_bandwidth
-from ._extras import extra
 
 RATIOS = (1, 2, 4, 6, 8, 10)
 BANDWIDTHS = np.logspace(-1.7, 1.7, 30)

@@ -23,11 +23,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import torch
 
+from .._extras import extra
 from .._progress import reporting
 from ..kernels import Precomputed
 from ..selection import median_bandwidth
 from ..testing import mmd_test
-from ._extras import extra
 
 DRAWS = 200
 #: The size at which methods are compared. All of them are timed there, however long they take.

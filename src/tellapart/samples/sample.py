@@ -1,13 +1,17 @@
-"""Whatever a user has, as a checked `Sample`: every complaint about input data is made here."""
+"""A checked sample: what every statistic takes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 import torch
 from torch import Tensor
+
+from .arrays import Array, as_array
+
+Kind: TypeAlias = Literal["rows", "table", "images"]
 
 #: The smallest float type that holds every value of a type exactly (int64: up to 2**53).
 _EXACT = {
@@ -17,6 +21,38 @@ _EXACT = {
     torch.uint32: torch.float64,
     torch.uint64: torch.float64,
 }
+
+
+class Display(Protocol):
+    """How to show the rows of a sample as the user knows them. A `Source` is one.
+
+    What ``row(i)`` returns depends on ``kind``:
+
+    * ``"table"``: a list of strings, one for each of ``columns``;
+    * ``"images"``: an array of uint8 and shape (h, w) or (h, w, 3);
+    * ``"rows"``: the numbers before any standardising, one for each of ``columns``.
+
+    ``where(i)`` says where the row came from: ``"row 17"`` (counted from 0, in the user's data) or an image's file.
+    """
+
+    @property
+    def kind(self) -> Kind:
+        """What the rows are."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What the user calls the columns; empty for images."""
+
+    def __len__(self) -> int: ...
+
+    def row(self, i: int) -> list[str] | Array:
+        """Row ``i``, to be shown."""
+
+    def where(self, i: int) -> str:
+        """Where row ``i`` came from."""
+
+    def take(self, rows: Any) -> Display:
+        """Some of the rows, by position."""
 
 
 @dataclass(frozen=True)
@@ -31,14 +67,48 @@ class Sample:
         The names of the coordinates, where the data have them.
     from_tensor
         Whether the user gave a tensor, and so gets tensors back.
+    kind
+        What the coordinates are: plain numbers, a table's encoded columns, or the pixels of an image.
+    groups
+        For each coordinate the column it came from (a column of text becomes several coordinates).
+    image_shape
+        Where the coordinates are pixels: (h, w) or (h, w, 3), so that ``values[i].reshape(image_shape)`` is an image.
+    shown
+        How to show the rows, where it is known. Images of which features were computed are still shown as images.
     """
 
     values: Tensor
     names: tuple[str, ...] | None = None
     from_tensor: bool = False
+    kind: Kind = "rows"
+    groups: tuple[str, ...] | None = None
+    image_shape: tuple[int, ...] | None = None
+    shown: Display | None = None
 
     def __len__(self) -> int:
         return len(self.values)
+
+    def take(self, rows: Any) -> Sample:
+        """Some of the rows, by position or by a mask.
+
+        >>> as_sample([1, 2, 3]).take([2, 0]).values.flatten().tolist()
+        [3.0, 1.0]
+        """
+        index = positions(rows, len(self))
+        shown = None if self.shown is None else self.shown.take(index)
+        return replace(self, values=self.values[torch.from_numpy(index).to(self.values.device)], shown=shown)
+
+
+def positions(rows: Any, length: int) -> Array:
+    """Positions from an index array or a mask, in a list, an array or a tensor."""
+    index = rows.detach().cpu().numpy() if isinstance(rows, Tensor) else np.asarray(rows)
+    if index.dtype.kind == "b":
+        if index.shape != (length,):
+            raise ValueError(f"rows is a mask of shape {index.shape}, but there are {length} rows.")
+        return np.flatnonzero(index)
+    if index.ndim != 1 or (index.dtype.kind not in "iu" and index.size):
+        raise TypeError(f"rows must be a list of whole numbers or a mask, but is {rows!r:.80}.")
+    return index.astype(np.int64)
 
 
 def as_sample(data: Any, name: str = "X", *, at_least: int = 1) -> Sample:
@@ -115,7 +185,8 @@ def _matched(x: Sample, y: Sample, names: tuple[str, str]) -> Sample:
             "Rename or drop columns, or give arrays to compare by position."
         )
     order = [y.names.index(name) for name in x.names]
-    return replace(y, values=y.values[:, order], names=x.names)
+    groups = None if y.groups is None else tuple(y.groups[k] for k in order)
+    return replace(y, values=y.values[:, order], names=x.names, groups=groups)
 
 
 def _float_tensor(data: Any, name: str) -> Tensor:
@@ -131,39 +202,13 @@ def _float_tensor(data: Any, name: str) -> Tensor:
 
 
 def _from_array(data: Any, name: str) -> Tensor:
-    if type(data).__module__.startswith("scipy.sparse"):
-        raise TypeError(f"{name} is sparse. Make it dense with {name}.toarray().")
-    if np.ma.is_masked(data):
-        raise ValueError(f"{name} has masked values. Remove those rows, or fill them with {name}.filled(…).")
-    if isinstance(data, (str, bytes)):
-        raise TypeError(f"{name} is a string ({data[:40]!r}). Give the array itself.")
-    try:
-        array = np.asarray(data)
-    except ValueError:
-        raise ValueError(f"{name} has rows of different lengths. Give every row the same coordinates.") from None
-    if array.dtype.kind == "O":
-        array = _from_objects(array, name)
-    if array.dtype.kind not in "biufc":
-        raise TypeError(f"{name} must hold numbers, but holds {array.dtype}. Encode text and dates as numbers.")
-    if array.dtype.kind == "c":
-        raise TypeError(f"{name} has complex numbers. Stack the real and the imaginary part as two coordinates.")
+    array = as_array(data, name)
     if array.dtype.itemsize > 8:
         array = array.astype(np.float64)
     # torch shares the memory of the array, and warns where that is read-only or in the other byte order.
     native = array.dtype.newbyteorder("=")
     shareable = array.flags.writeable and all(s >= 0 and s % array.dtype.itemsize == 0 for s in array.strides)
     return torch.from_numpy(array.astype(native, copy=not shareable))
-
-
-def _from_objects(array: np.ndarray[Any, Any], name: str) -> np.ndarray[Any, Any]:
-    """Numbers that came as Python objects (a DataFrame of mixed number types does that)."""
-    for item in array.flat:
-        if isinstance(item, (str, bytes)) or not isinstance(item, (int, float, np.number, np.bool_)):
-            raise TypeError(
-                f"{name} must hold numbers, but holds {item!r} ({type(item).__name__}). "
-                "Encode text and dates as numbers, and give every row the same coordinates."
-            )
-    return array.astype(np.float64)
 
 
 def _check_columns(table: Any, name: str) -> None:

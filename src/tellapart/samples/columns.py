@@ -1,0 +1,193 @@
+"""One column of a table: numbers, yes or no, dates or text."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta, timezone
+from decimal import Decimal
+from numbers import Real
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from .arrays import Array
+
+ColumnKind: TypeAlias = Literal["number", "boolean", "date", "text"]
+
+_ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:?\d\d)?)?")
+_EPOCH = datetime(1970, 1, 1)
+_DAY = timedelta(days=1)
+_NESTED = (list, tuple, dict, set, frozenset, bytes, bytearray, complex, np.complexfloating, np.ndarray)
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """A column of one kind.
+
+    Attributes
+    ----------
+    name
+        What the user calls it.
+    kind
+        Numbers, yes or no, dates, or text (which also holds categories).
+    values
+        float64 with NaN for what is missing (dates: days since 1970-01-01 in UTC); for text the number of its level,
+        and -1 for what is missing.
+    levels
+        The different texts.
+    """
+
+    name: str
+    kind: ColumnKind
+    values: Array
+    levels: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def missing(self) -> Array:
+        """Which values are missing."""
+        return self.values < 0 if self.kind == "text" else np.isnan(self.values)
+
+    def take(self, rows: Array) -> Column:
+        """Some of the rows."""
+        return replace(self, values=self.values[rows])
+
+    def cell(self, i: int) -> str:
+        """The value of row ``i`` as text; what is missing is empty.
+
+        >>> Column("age", "number", np.array([4.0, 1 / 3, np.nan])).cell(1)
+        '0.333333'
+        """
+        value = self.values[i]
+        if value < 0 if self.kind == "text" else np.isnan(value):
+            return ""
+        if self.kind == "text":
+            return self.levels[int(value)]
+        if self.kind == "boolean":
+            return str(bool(value))
+        if self.kind == "date":
+            return _iso(float(value))
+        return str(int(value)) if value == int(value) and abs(value) < 1e15 else f"{value:.6g}"
+
+    def used_levels(self, rows: Array | None = None) -> dict[str, int]:
+        """How often each text occurs, for those that do."""
+        codes = self.values if rows is None else self.values[rows]
+        counts = np.bincount(codes[codes >= 0], minlength=len(self.levels))
+        return {level: int(count) for level, count in zip(self.levels, counts, strict=True) if count}
+
+    def as_kind(self, kind: ColumnKind) -> Column:
+        """The same column as another kind, for a column with no value at all, or with yes and no as 1 and 0."""
+        if kind == "text":
+            return replace(self, kind=kind, values=np.full(len(self), -1, np.int32))
+        values = np.full(len(self), np.nan) if self.kind == "text" else self.values
+        return replace(self, kind=kind, values=values, levels=())
+
+
+def column_of(name: str, array: Array, label: str, *, categorical: bool = False) -> Column:
+    """A column from an array of any type. Numbers mixed with text are text, and so are numbers said to be categories.
+
+    >>> column_of("day", np.array(["2024-01-01", "2024-01-03T12:00"], dtype=object), "X").values
+    array([19723. , 19725.5])
+    """
+    kind = array.dtype.kind
+    if kind == "O" or kind == "U" or categorical:
+        return _from_objects(name, array.astype(object), label, categorical)
+    if kind == "b":
+        return Column(name, "boolean", array.astype(np.float64))
+    if kind in "iuf":
+        return Column(name, "number", array.astype(np.float64))
+    if kind in "mM":
+        days = array.astype(f"{kind}8[us]").astype(np.int64) / 86_400e6
+        return Column(name, "date" if kind == "M" else "number", np.where(np.isnat(array), np.nan, days))
+    raise TypeError(f"{label} has a column {name!r} of {array.dtype}, which is not read. Leave it out with drop=.")
+
+
+def text_column(name: str, codes: Array, levels: tuple[str, ...], *, categorical: bool) -> Column:
+    """A column of texts that are already numbered (-1: missing). If all are dates, they are read as such."""
+    if levels and not categorical and all(_ISO_DATE.fullmatch(level) for level in levels):
+        try:
+            days = np.array([*(_days(_parsed(level)) for level in levels), np.nan])
+            return Column(name, "date", days[codes])
+        except ValueError:
+            pass  # 2024-13-45 looks like a date, but is none
+    # Two levels may have one text: the categories 1 and "1".
+    place: dict[str, int] = {}
+    joined = np.array([*(place.setdefault(level, len(place)) for level in levels), -1], dtype=np.int32)
+    return Column(name, "text", joined[codes], tuple(place))
+
+
+def is_missing(value: Any) -> bool:
+    """None, NaN, NaT and pandas' NA."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, (float, np.floating, np.datetime64, np.timedelta64, Decimal)) and bool(value != value)
+
+
+def _from_objects(name: str, array: Array, label: str, categorical: bool) -> Column:
+    there = np.fromiter((not is_missing(value) for value in array), bool, len(array))
+    present = array[there]
+    types = {type(value) for value in present}
+    nested = next((kind for kind in types if issubclass(kind, _NESTED)), None)
+    if nested is not None:
+        raise TypeError(
+            f"{label} has a column {name!r} that holds values of type {nested.__name__}. "
+            "Leave it out with drop=, or make numbers or text of it."
+        )
+
+    def filled(kind: ColumnKind, values: list[float]) -> Column:
+        column = np.full(len(array), np.nan)
+        column[there] = values
+        return Column(name, kind, column)
+
+    def all_are(*kinds: type) -> bool:
+        return not categorical and all(issubclass(kind, kinds) for kind in types)
+
+    if all_are(bool, np.bool_) and types:
+        return filled("boolean", [float(value) for value in present])
+    if all_are(Real, Decimal, np.bool_):
+        return filled("number", [_float(value) for value in present])
+    if all_are(date, np.datetime64):
+        return filled("date", [_days(value) for value in present])
+    if all_are(timedelta, np.timedelta64):
+        return filled(
+            "number", [value / (_DAY if isinstance(value, timedelta) else np.timedelta64(1, "D")) for value in present]
+        )
+    place: dict[str, int] = {}
+    codes = np.full(len(array), -1, np.int32)
+    codes[there] = [place.setdefault(str(value), len(place)) for value in present]
+    return text_column(name, codes, tuple(place), categorical=categorical)
+
+
+def _float(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # a whole number beyond the largest float
+        return float("inf")
+
+
+def _days(value: Any) -> float:
+    if isinstance(value, np.datetime64):
+        return float((value - np.datetime64(0, "D")) / np.timedelta64(1, "D"))
+    if not isinstance(value, datetime):
+        return float((value - _EPOCH.date()).days)
+    if value.tzinfo is not None:
+        value = value.astimezone(timezone.utc).replace(tzinfo=None)
+    return float((value - _EPOCH) / _DAY)
+
+
+def _parsed(text: str) -> datetime:
+    text = re.sub(r"([+-]\d\d)(\d\d)$", r"\1:\2", text.replace("Z", "+00:00")) if len(text) > 10 else text
+    # Before 3.11 the fraction of a second must have three or six digits.
+    text = re.sub(r"\.(\d+)", lambda match: "." + match[1].ljust(6, "0"), text)
+    return datetime.fromisoformat(text)
+
+
+def _iso(days: float) -> str:
+    try:
+        moment = _EPOCH + timedelta(seconds=round(days * 86_400))
+    except OverflowError:  # beyond the year 9999
+        return f"day {days:.6g}"
+    return moment.date().isoformat() if moment.time() == _EPOCH.time() else moment.isoformat(sep=" ")

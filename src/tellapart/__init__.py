@@ -3,6 +3,7 @@
 from importlib.metadata import version as _version
 
 from . import datasets, kernels
+from .criticism import Exemplar, Weights, witness
 from .estimators import (
     BlockEstimate,
     Estimate,
@@ -17,13 +18,15 @@ from .learning import History, fit_kernel
 from .samples import Sample
 from .selection import Selection, default_bandwidths, median_bandwidth, select_bandwidth
 from .splits import Split, split_rows
-from .testing import Half, LearnedTest, TestResult, learned_test, mmd_test, witness_test
+from .testing import Comparison, Half, LearnedTest, TestResult, compare, learned_test, mmd_test, witness_test
 
 __version__ = _version("tellapart")
 
 __all__ = [
     "BlockEstimate",
+    "Comparison",
     "Estimate",
+    "Exemplar",
     "Half",
     "History",
     "LearnedTest",
@@ -31,9 +34,11 @@ __all__ = [
     "Selection",
     "Split",
     "TestResult",
+    "Weights",
     "__version__",
     "asymptotic_power",
     "block_estimate",
+    "compare",
     "datasets",
     "default_bandwidths",
     "estimate",
@@ -47,5 +52,6 @@ __all__ = [
     "select_bandwidth",
     "split_rows",
     "t_statistic",
+    "witness",
     "witness_test",
 ]

@@ -1,6 +1,6 @@
 """The calls that most people need."""
 
-from .compare import Comparison, compare
+from .comparison import Comparison, compare
 from .fixed import TestResult, mmd_test
 from .learned import Half, LearnedTest, learned_test, witness_test
 

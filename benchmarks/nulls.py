@@ -12,10 +12,13 @@ import json
 import sys
 import time
 
+import numpy as np
 import torch
 
 import tellapart as ta
 from engine import alone, points, timed_in_turns
+from tellapart import nulls
+from tellapart.kernels import Gaussian, Grid
 
 
 def binned_against_statistic(threads: int, N: int, d: int, permutations: int) -> dict[str, float]:
@@ -56,7 +59,31 @@ def section_large() -> dict[str, float]:
     return {"seconds": seconds, "peak_bytes": peak}
 
 
-SECTIONS = {"binned": section_binned, "large": section_large}
+def grid_against_one(null: str, count: int, permutations: int) -> dict[str, float]:
+    torch.set_num_threads(1)
+    X, Y = ta.datasets.blobs(500, rng=0)
+    kernels = {"one": Gaussian(1.0).requires_grad_(False), "grid": Grid(np.logspace(-1.7, 1.7, count).tolist())}
+
+    def draw(kernel):
+        return lambda: getattr(nulls, null)(nulls.Problem(kernel, X, Y, np.random.default_rng(0)), permutations)
+
+    with torch.no_grad():
+        return timed_in_turns({name: draw(kernel) for name, kernel in kernels.items()}, 11)
+
+
+def section_grid() -> dict[str, float]:
+    count, permutations = 30, 1000
+    ratios = {}
+    print(f"{count} bandwidths in one pass against one, 500 + 500 points, B = {permutations:,}, one thread")
+    for null in ("permutation", "binned"):
+        got, _ = alone(grid_against_one, null, count, permutations)
+        ratios[null] = got["grid"] / got["one"]
+        times = f"one {1e3 * got['one']:6.1f} ms   all {1e3 * got['grid']:6.1f} ms"
+        print(f"  {null:12} {times}   ratio {ratios[null]:.1f}", flush=True)
+    return ratios
+
+
+SECTIONS = {"binned": section_binned, "large": section_large, "grid": section_grid}
 
 if __name__ == "__main__":
     print(f"torch {torch.__version__}, {torch.get_num_threads()} cores")

@@ -140,8 +140,8 @@ def learned_test(
     X, Y
         The samples: anything `tellapart.samples` reads.
     kernel, criterion
-        What to learn, and what for; see `fit_kernel`. ``"witness"`` has the best power on all problems of
-        ``benchmarks/power.py``.
+        What to learn, and what for; see `fit_kernel`. ``"witness"`` has the best power on Blobs, Blob-D and HDGM, and
+        is fast. ``benchmarks/power.py`` compares them all.
     train
         The rows to learn from: their share in each sample, or their numbers as a pair of lists, or a `Split`.
     swap

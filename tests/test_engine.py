@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import subprocess
 import sys
 import threading
+import weakref
 
 import pytest
 import torch
@@ -420,3 +422,19 @@ def test_import_is_light():
     code = "import sys, torch, tellapart; print(*sorted(m for m in sys.modules if '.' not in m))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not {"matplotlib", "pandas", "sklearn", "scipy", "PIL", "jinja2"} & set(run.stdout.split())
+
+
+def test_gradient_steps_leave_nothing_behind():
+    """A reference from a result back to its computation would keep the tiles of every step."""
+    X, Y = normal(50, 5), normal(50, 5, seed=1)
+    freed = []
+    for _ in range(3):
+        kernel = ARD(5)
+        weakref.finalize(kernel, freed.append, True)
+        sums = reductions.sums(kernel, X, Y, squares=True)
+        (sums.sxx + sums.syy - sums.sxy).backward()
+        forms = reductions.quadratic_forms(kernel, [X, Y], torch.ones(100, 3))
+        forms.forms.sum().backward()
+        del kernel, sums, forms
+    gc.collect()
+    assert len(freed) == 3

@@ -69,7 +69,8 @@ class _Differentiable(torch.autograd.Function):
         ctx.reduction, ctx.tiling, ctx.inputs = reduction, tiling, inputs
         ctx.kept = {} if tiling.keepable else None
         _stream(reduction, tiling, ctx.kept, progress)
-        return reduction.results()
+        # Copies: what is returned holds on to ctx, and ctx to the reduction. Its own tensors would never be freed.
+        return tuple(result.clone() for result in reduction.results())
 
     @staticmethod
     @once_differentiable

@@ -26,7 +26,7 @@ BANDWIDTHS = 8
 RIDGES = (0.1, 1.0, 10.0, 100.0)
 FOLDS = 2
 #: Rows at the most from which bandwidth and ridge are chosen, and from which h is learned: time grows with the cube.
-CHOICE_ROWS, ROWS = 4000, 8000
+CHOICE_ROWS, ROWS = 4000, 6000
 
 
 def fit_witness(
@@ -44,6 +44,7 @@ def fit_witness(
         folds[rows] = np.arange(len(rows)) % FOLDS
     tasks = list(product(bandwidths, range(FOLDS)))
 
+    @torch.no_grad()  # of each thread: torch's switch is not that of the process
     def ratios(task: tuple[float, int]) -> Tensor:
         bandwidth, fold = task
         K = _matrix(Gaussian(bandwidth), points)
@@ -53,7 +54,7 @@ def fit_witness(
 
     total = len(tasks) + FOLDS
     found = []
-    with torch.no_grad(), _workers.pool() as pool:
+    with _workers.pool() as pool:
         for done, ratio in enumerate(pool.map(ratios, tasks), 1):
             found.append(ratio)
             if report is not None:
@@ -63,6 +64,7 @@ def fit_witness(
         kernel = Gaussian(bandwidths[which])
         points, labels = _thinned(torch.cat([X, Y]), len(X), ROWS, rng)
 
+        @torch.no_grad()
         def solve(rows: Tensor) -> Tensor:
             return _coefficients(_matrix(kernel, rows), labels, [RIDGES[ridge]])[:, 0]
 
@@ -81,12 +83,13 @@ def signal_to_noise(h: Tensor, labels: Tensor) -> Tensor:
 
 
 def _thinned(pooled: Tensor, m: int, most: int, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
-    """At most so many rows, of both samples in proportion, as flat float32 rows around 0; and their labels."""
+    """At most so many rows, of both samples in proportion, and their labels."""
     sizes = m, len(pooled) - m
     share = min(1.0, most / len(pooled))
     kept = [np.sort(rng.permutation(size)[: max(round(share * size), min(size, 4))]) for size in sizes]
     rows = torch.from_numpy(np.concatenate([kept[0], m + kept[1]]))
-    return pooled[rows.to(pooled.device)].cpu(), (rows < m).float()
+    points = pooled[rows.to(pooled.device)].flatten(1).cpu()
+    return points, (rows < m).float()
 
 
 def _matrix(kernel: Kernel, points: Tensor) -> Tensor:
@@ -96,11 +99,12 @@ def _matrix(kernel: Kernel, points: Tensor) -> Tensor:
 
 
 def _coefficients(K: Tensor, labels: Tensor, ridges: Sequence[float]) -> Tensor:
-    """The weights of h for each ridge: a = (K + ridge)⁻¹ (y - b), with the b for which they sum to 0."""
+    """The weights of h for each ridge: a = (K + ridge)⁻¹ (y - b), with the b for which they sum to 0. Changes K."""
     sides = torch.stack([labels, torch.ones_like(labels)], 1)
-    columns = []
+    columns, diagonal = [], K.diagonal().clone()
     for ridge in ridges:
-        factor = torch.linalg.cholesky(K + torch.diag(torch.full((len(K),), ridge)))
+        K.diagonal().copy_(diagonal + ridge)
+        factor = torch.linalg.cholesky(K)
         of_labels, of_ones = torch.cholesky_solve(sides, factor).T
         columns.append(of_labels - of_labels.sum() / of_ones.sum() * of_ones)
     return torch.stack(columns, 1)

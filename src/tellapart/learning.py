@@ -30,6 +30,8 @@ NAMES = ("rbf", "ard", "full", "deep", "witness")
 _DRAWS = 99
 #: Rows of each sample from which the start of an ARD kernel is read, half of that for many coordinates.
 _SCREENED = 500
+#: Rows of each sample held out at the most: they are looked at again and again.
+_HELD_OUT = 2000
 #: Factors of the first bandwidth that are tried before learning begins.
 _FACTORS = tuple(2.0**k for k in range(-6, 7))
 
@@ -114,8 +116,8 @@ def fit_kernel(
     steps, learning_rate
         Of Adam.
     validation
-        The share of rows held out. After every pass through the others (at least every 20 steps) they are looked at;
-        the kernel returned is the one that had the best `History.score` there.
+        The share of rows held out, at most 2,000 of each sample. After every pass through the others (at least every
+        20 steps) they are looked at; the kernel returned is the one that had the best `History.score` there.
     patience
         Stop after so many looks at the held-out rows without a better one.
     restarts
@@ -187,11 +189,11 @@ def fit_kernel(
 
 
 def _split(X: Tensor, Y: Tensor, share: float, rng: np.random.Generator) -> tuple[list[Tensor], list[Tensor]]:
-    """Hold out a share of each sample: at least 4 rows, and leave as many."""
+    """Hold out a share of each sample: at least 4 rows, and leave as many; more than `_HELD_OUT` say little more."""
     train, held_out = [], []
     for Z in (X, Y):
         order = torch.from_numpy(rng.permutation(len(Z))).to(Z.device)
-        count = min(max(round(share * len(Z)), 4), len(Z) - 4)
+        count = min(max(round(share * len(Z)), 4), len(Z) - 4, _HELD_OUT)
         held_out.append(Z[order[:count]])
         train.append(Z[order[count:]])
     return train, held_out
@@ -201,7 +203,7 @@ def _screened_or_not(
     start: ARD, X: Tensor, Y: Tensor, criterion: Criterion, alpha: float, rng: np.random.Generator, max_memory: Memory
 ) -> ARD:
     """The kernel as it is or screened, whichever does better on each half of the rows when started on the other."""
-    halves = _split(X, Y, 0.5, rng)
+    halves = [[Z[:_HELD_OUT] for Z in half] for half in _split(X, Y, 0.5, rng)]
     gain = 0.0
     for here, there in (halves, halves[::-1]):
         for kernel, sign in ((_screened(start, *here), 1), (copy.deepcopy(start), -1)):

@@ -100,9 +100,9 @@ def examples(c: Comparison, names: tuple[str, str]) -> Examples:
 def _levels(found: list[Exemplar], rows: dict[int, Example], names: tuple[str, str]) -> tuple[Level, ...]:
     first, second = names
     said = {
-        "more of X": ("more-x", f"More of {first}", f"Rows like these are more common in {first} than in {second}."),
-        "more of Y": ("more-y", f"More of {second}", f"Rows like these are more common in {second} than in {first}."),
-        "no difference": ("same", "No difference", "Rows like these are about as common in both."),
+        "more of X": ("more-x", f"More of {first}", f"The rows of each sample where the witness is largest: most typical of {first}."),
+        "more of Y": ("more-y", f"More of {second}", f"The rows of each sample where the witness is smallest: most typical of {second}."),
+        "no difference": ("same", "No difference", "The rows of each sample where the witness is nearest to zero: as common in one as in the other."),
     }
     return tuple(
         Level(key, title, text, tuple(rows[id(e)] for e in found if e.level == level))

@@ -102,8 +102,8 @@ def _detail(c: Comparison) -> str:
     found = c.verdict()
     p = found[found.rindex("(") + 1 : found.rindex(")")]
     if not c.reject():
-        return f"{p[0].upper()}{p[1:]}."
-    return f"{p[0].upper()}{p[1:]}. By the witness function the two are {separable(c.auc)} separable."
+        return f"{p}."
+    return f"{p}. By the witness function the two are {separable(c.auc)} separable."
 
 
 def separable(auc: float) -> str:

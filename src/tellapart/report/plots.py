@@ -44,9 +44,10 @@ def null_figure(c: Comparison) -> Figure:
     if not math.isinf(threshold):
         plot.vertical(threshold, "threshold", f"threshold at level {level:g}")
     plot.vertical(c.statistic, "observed", f"observed {number(c.statistic)}", row=1)
+    reach = int((draws >= c.statistic).sum())
     caption = (
         f"Grey: {_statistic(c)} for {len(draws):,} relabellings of the tested rows, that is, if the labels meant "
-        f"nothing. {int((draws >= c.statistic).sum()):,} of them reach the observed value."
+        f"nothing. {f'{reach:,}' if reach else 'None'} of them reached the observed value."
     )
     if len(c.test.halves) > 1:
         caption += " Shown is the half with the smaller p-value; the level is halved, since two are tested."

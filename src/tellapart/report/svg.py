@@ -79,10 +79,11 @@ class Axis:
 class Plot:
     """A frame with two axes, to which marks are added one by one."""
 
-    left, right, bottom = 44, 12, 38
+    left, right = 44, 12
 
     def __init__(self, x: Axis, y: Axis, width: int = 440, height: int = 230, top: int = 12) -> None:
         self.x, self.y, self.width, self.height, self.top = x, y, width, height, top
+        self.bottom = 38 if x.label else 24
         self._marks: list[Markup] = []
 
     def across(self, value: float) -> float:

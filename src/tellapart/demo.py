@@ -17,7 +17,7 @@ def run(seed: int = 0) -> Comparison:
 
 
 def samples(seed: int) -> tuple[Array, Array]:
-    """Digits that the model has not seen, and digits drawn from it, as images of 8 × 8 bytes."""
+    """Digits that the model has not seen, and digits drawn from it, as images of 8 × 8 pixels."""
     what = {"group": "demo", "what": "The demo"}
     datasets, mixture = extra("sklearn.datasets", **what), extra("sklearn.mixture", **what)
     draws = np.random.default_rng(seed_of(seed))
@@ -28,9 +28,4 @@ def samples(seed: int) -> tuple[Array, Array]:
     drawn, _ = model.fit(learned.reshape(len(learned), -1)).sample(len(held_out))
     # The digits have 17 shades of grey. A model without them would be found out by that alone.
     shades = np.clip(np.rint(drawn), 0, 16).reshape(held_out.shape)
-    return _bytes(held_out), _bytes(shades[draws.permutation(len(shades))])
-
-
-def _bytes(shades: Array) -> Array:
-    pixels: Array = np.rint(shades * (255 / 16)).astype(np.uint8)
-    return pixels
+    return held_out / 16, shades[draws.permutation(len(shades))] / 16

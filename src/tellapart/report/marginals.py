@@ -19,7 +19,7 @@ from .plots import compared, shared_edges
 from .svg import Axis, Markup, number
 
 #: Coordinates that are compared; values up to which each gets bars of its own; texts of a column that do.
-_LEADING, _FEW_VALUES, _FEW_TEXTS = 6, 8, 7
+_LEADING, _FEW_VALUES, _FEW_TEXTS = 6, 3, 7
 
 
 @dataclass(frozen=True)

@@ -97,7 +97,7 @@ def learning_figure(history: History) -> Figure | None:
         return None
     finite = [v for v in (*history.training, *history.validation) if math.isfinite(v)]
     what = CRITERIA.get(history.criterion, history.criterion)
-    y = Axis(*_widened(min([0.0, *finite]), max([0.0, *finite])))
+    y = Axis(*_from_zero(finite))
     plot = Plot(Axis(0, max(history.step), "step"), y, top=26)
     plot.vertical(history.best_step, "best", "kept")
     plot.line(history.step, history.training, "training")
@@ -105,7 +105,7 @@ def learning_figure(history: History) -> Figure | None:
     titles = (f"step {s}: {number(v)} on held-out rows" for s, v in zip(history.step, history.validation, strict=True))
     plot.dots(history.step, history.validation, "validation", titles)
     caption = (
-        f"{what} on the rows learned from and on rows held out of them. The kernel is kept as it was at step "
+        f"The criterion, {what}, on the rows learned from and on rows held out of them. The kernel is kept as it was at step "
         f"{history.best_step}, where the held-out rows promise the most power. The tested rows were not looked at."
     )
     legend = (("learned from", "training"), ("held out", "validation"))
@@ -124,7 +124,7 @@ def _choices(history: History) -> Figure | None:
         return None
     ridges = table["ridge"][good] if "ridge" in table else np.zeros(len(values))
     what = CRITERIA.get(history.criterion, history.criterion)
-    y = Axis(*_widened(min(0.0, values.min()), max(0.0, values.max())))
+    y = Axis(*_from_zero(values.tolist()))
     plot = Plot(Axis(bandwidths.min() / 1.15, bandwidths.max() * 1.15, "bandwidth", log=True), y, top=26)
     best = int(np.argmax(values))
     plot.vertical(bandwidths[best], "best", "chosen")
@@ -139,7 +139,7 @@ def _choices(history: History) -> Figure | None:
         plot.dots(bandwidths[rows].tolist(), values[rows].tolist(), style, titles)
         legend += [(f"ridge {ridge:g}", style)] if len(lines) > 1 else []
     caption = (
-        f"{what} for each bandwidth, on rows that were not tested. "
+        f"The criterion, {what}, for each bandwidth, on rows that were not tested. "
         f"The best one is {number(float(bandwidths[best]))}."
     )
     return Figure("How the kernel was chosen", plot.svg(f"{what} by bandwidth"), tuple(legend), caption)
@@ -156,12 +156,23 @@ def shared_edges(of_x: Array, of_y: Array) -> Array:
         reach = max(abs(low), 1.0) / 2
         low, high = low - reach, high + reach
     edges = _bins(np.clip(pooled, low, high))
-    if high - low >= 12 and (pooled == np.rint(pooled)).all():
-        # Bins with as many whole numbers in each: others would show a comb.
-        step = math.ceil((high - low + 1) / (len(edges) - 1))
-        edges = np.arange(math.floor(low) - 0.5, math.ceil(high) + 0.5 + step, step)
-        return edges[: int(np.searchsorted(edges, high)) + 1]
-    return edges
+    gap = _spacing(pooled)
+    if gap is None:
+        return edges
+    # Bins with as many possible values in each: others would show a comb.
+    cells = round((high - low) / gap) + 1
+    width = gap * math.ceil(cells / (len(edges) - 1))
+    return low - gap / 2 + width * np.arange(math.ceil(cells * gap / width - 1e-6) + 1)
+
+
+def _spacing(values: Array) -> float | None:
+    """The distance between possible values, where they are evenly spaced, such as whole numbers or shades of grey."""
+    distinct = np.unique(values)
+    if len(distinct) < 2 or len(distinct) > 2000:
+        return None
+    gap = float(np.diff(distinct).min())
+    places = (distinct - distinct[0]) / gap
+    return gap if places[-1] < 1e5 and np.abs(places - np.rint(places)).max() < 0.01 else None
 
 
 def _bins(values: Array) -> Array:
@@ -177,6 +188,12 @@ def _widened(low: float, high: float, share: float = 0.04) -> tuple[float, float
         reach = abs(low) / 2 or 1.0
         return low - reach, high + reach
     return low - share * (high - low), high + share * (high - low)
+
+
+def _from_zero(values: list[float]) -> tuple[float, float]:
+    """A range with 0 in it, and room where there are values."""
+    low, high = min([0.0, *values]), max([0.0, *values])
+    return (1.06 * low, 1.06 * high) if high > low else (0.0, 1.0)
 
 
 def _statistic(c: Comparison) -> str:

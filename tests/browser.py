@@ -8,15 +8,25 @@ import os
 import shutil
 import subprocess
 import time
+from contextlib import suppress
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 import websocket
 
 FLAGS = (
-    "--headless=new --no-sandbox --disable-gpu --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync --disable-dev-shm-usage --hide-scrollbars --remote-debugging-port=0"
-).split()
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+    "--hide-scrollbars",
+    "--remote-debugging-port=0",
+)
 HELP = "needs Chromium: apt-get install chromium"
 
 
@@ -59,15 +69,11 @@ class Browser:
         raise TimeoutError("The browser did not start.")
 
     def _page(self, port: str) -> websocket.WebSocket:
-        from urllib.request import urlopen
-
         for _ in range(200):
             with urlopen(f"http://127.0.0.1:{port}/json/list", timeout=30) as answer:
                 pages = [target for target in json.load(answer) if target["type"] == "page"]
             if pages:
-                return websocket.create_connection(
-                    pages[0]["webSocketDebuggerUrl"], suppress_origin=True, timeout=60
-                )
+                return websocket.create_connection(pages[0]["webSocketDebuggerUrl"], suppress_origin=True, timeout=60)
             time.sleep(0.05)
         raise TimeoutError("The browser has no page.")
 
@@ -124,10 +130,8 @@ class Browser:
         path.write_bytes(base64.b64decode(found["data"]))
 
     def close(self) -> None:
-        try:
+        with suppress(websocket.WebSocketException, OSError):
             self.send("Browser.close")
-        except (websocket.WebSocketException, OSError):
-            pass
         self.socket.close()
         try:
             self.process.wait(20)

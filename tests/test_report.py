@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -46,7 +47,7 @@ def _one_thread():
 @pytest.fixture(scope="module")
 def table():
     rng = np.random.default_rng(0)
-    names = ("it's \"last\" & <first>.csv", EVIL)
+    names = ('it\'s "last" & <first>.csv', EVIL)
     return ta.compare(people(120, 0, rng), people(100, 1, rng), names=names, missing="indicator", **QUICK)
 
 
@@ -89,7 +90,7 @@ def test_it_says_what_was_found(table):
         "every difference becomes significant",
         "Could it be chance?",
         "How far apart are they?",
-        "More of it's \"last\" & <first>.csv",
+        'More of it\'s "last" & <first>.csv',
         "No difference",
         "How the kernel was learned",
         "tellapart compare 'a b.csv' c.csv",
@@ -156,7 +157,7 @@ def test_one_row_shape_of_everything():
     one = ta.compare(rng.normal(size=50), rng.normal(size=50) + 2, **QUICK)
     assert "weight 1.000" in report.render(one)
     X = np.column_stack([np.zeros(60), rng.integers(0, 2, 60), rng.standard_cauchy(60) * 1e6, rng.integers(0, 50, 60)])
-    Y = X[::-1] + [0, 0, 5, 20]
+    Y = X[::-1] + np.array([0, 0, 5, 20])
     Y[:20, 3] = np.nan
     assert "Missing: 0.0 % in X" in report.render(ta.compare(X, Y, missing="indicator", **QUICK))
 
@@ -177,7 +178,7 @@ def test_a_failure_leaves_what_was_there(images, tmp_path, monkeypatch):
 
 
 def test_what_is_missing_is_named(images, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "jinja2", None)
+    monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(ImportError, match=r"The report needs jinja2: pip install 'tellapart\[report\]'"):
         images.to_html("report.html")
 

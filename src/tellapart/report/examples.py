@@ -29,7 +29,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Example:
-    """A row: its sample (``"x"`` or ``"y"``), where it came from, its witness value also as text, and an image or cells."""
+    """A row: its sample (``"x"`` or ``"y"``), where it came from, its witness value, and an image or cells."""
 
     style: str
     where: str
@@ -100,9 +100,21 @@ def examples(c: Comparison, names: tuple[str, str]) -> Examples:
 def _levels(found: list[Exemplar], rows: dict[int, Example], names: tuple[str, str]) -> tuple[Level, ...]:
     first, second = names
     said = {
-        "more of X": ("more-x", f"More of {first}", f"The rows of each sample where the witness is largest: most typical of {first}."),
-        "more of Y": ("more-y", f"More of {second}", f"The rows of each sample where the witness is smallest: most typical of {second}."),
-        "no difference": ("same", "No difference", "The rows of each sample where the witness is nearest to zero: as common in one as in the other."),
+        "more of X": (
+            "more-x",
+            f"More of {first}",
+            f"The rows of each sample where the witness is largest: most typical of {first}.",
+        ),
+        "more of Y": (
+            "more-y",
+            f"More of {second}",
+            f"The rows of each sample where the witness is smallest: most typical of {second}.",
+        ),
+        "no difference": (
+            "same",
+            "No difference",
+            "The rows of each sample where the witness is nearest to zero: as common in one as in the other.",
+        ),
     }
     return tuple(
         Level(key, title, text, tuple(rows[id(e)] for e in found if e.level == level))

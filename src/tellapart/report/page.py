@@ -134,8 +134,8 @@ def _words(c: Comparison, names: tuple[str, str]) -> list[str]:
             "difference may still show."
         )
     auc = (
-        f"How large is it? Take one row of {names[0]} and one of {names[1]}: by its witness value you would guess which "
-        f"is which in {_percent(max(c.auc, 1 - c.auc))} of cases. Guessing blindly gives 50 %."
+        f"How large is it? Take one row of {names[0]} and one of {names[1]}: by their witness values you would guess "
+        f"which is which in {_percent(max(c.auc, 1 - c.auc))} of cases. Guessing blindly gives 50 %."
     )
     large = (
         "Significant is not the same as large: with enough rows, every difference becomes significant, also one that "
@@ -183,7 +183,7 @@ def _weights(c: Comparison) -> list[Weight]:
 
 
 def _heat(unit: Any, c: Comparison) -> dict[str, Any]:
-    """The weights of pixels as an image, and as numbers (in thousandths of the largest) to be read under the pointer."""
+    """The weights of pixels as an image, and in thousandths of the largest, to be read under the pointer."""
     height, width = unit.shape
     thousandths = np.rint(unit**2 * 1000).astype(int).ravel().tolist()
     return {

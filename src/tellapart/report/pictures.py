@@ -41,7 +41,7 @@ def pixel_weights(weights: Weights) -> Array | None:
         return None
     height, width = weights.image_shape[:2]
     values = np.asarray(weights.values, float).reshape(height, width, -1).sum(-1)
-    return np.sqrt(values / values.max() if values.max() > 0 else values)
+    return np.asarray(np.sqrt(values / values.max() if values.max() > 0 else values))
 
 
 def heat_map(unit: Array) -> str:

@@ -51,9 +51,7 @@ def null_figure(c: Comparison) -> Figure:
     )
     if len(c.test.halves) > 1:
         caption += " Shown is the half with the smaller p-value; the level is halved, since two are tested."
-    return Figure(
-        "Could it be chance?", plot.svg(f"Null distribution; observed {number(c.statistic)}"), (), caption
-    )
+    return Figure("Could it be chance?", plot.svg(f"Null distribution; observed {number(c.statistic)}"), (), caption)
 
 
 def witness_figure(c: Comparison, names: tuple[str, str]) -> Figure:
@@ -71,9 +69,7 @@ def witness_figure(c: Comparison, names: tuple[str, str]) -> Figure:
     return Figure("How far apart are they?", plot.svg(description), ((names[0], "x"), (names[1], "y")), caption)
 
 
-def compared(
-    of_x: Array, of_y: Array, edges: Array, x: Axis, names: tuple[str, str], width: int, height: int
-) -> Plot:
+def compared(of_x: Array, of_y: Array, edges: Array, x: Axis, names: tuple[str, str], width: int, height: int) -> Plot:
     """Two histograms over the same bins, as shares of each sample in per cent."""
     shares = [100 * np.histogram(np.clip(v, edges[0], edges[-1]), edges)[0] / max(1, len(v)) for v in (of_x, of_y)]
     top = max(float(share.max()) for share in shares) * 1.05
@@ -105,8 +101,8 @@ def learning_figure(history: History) -> Figure | None:
     titles = (f"step {s}: {number(v)} on held-out rows" for s, v in zip(history.step, history.validation, strict=True))
     plot.dots(history.step, history.validation, "validation", titles)
     caption = (
-        f"The criterion, {what}, on the rows learned from and on rows held out of them. The kernel is kept as it was at step "
-        f"{history.best_step}, where the held-out rows promise the most power. The tested rows were not looked at."
+        f"The criterion, {what}, on the rows learned from and on rows held out of them. The kernel is kept as it was "
+        f"at step {history.best_step}, where the held-out rows promise the most power. The tested rows stay unseen."
     )
     legend = (("learned from", "training"), ("held out", "validation"))
     return Figure("How the kernel was learned", plot.svg(f"{what} by step"), legend, caption)

@@ -10,7 +10,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv .venv
 
 .venv/.installed: $(BIN)/python pyproject.toml constraints.txt
-	$(PIP) install -q -c constraints.txt -e .
+	$(PIP) install -q -c constraints.txt -e '.[demo]'
 	@touch $@
 
 .venv/.installed-test: .venv/.installed

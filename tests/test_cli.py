@@ -8,18 +8,10 @@ import sys
 import pytest
 
 import tellapart
-from tellapart.cli import main
 
 
 def run(*arguments):
     return subprocess.run([sys.executable, "-m", "tellapart", *arguments], capture_output=True, text=True)
-
-
-def test_demo_tells_the_two_pairs_apart(capsys):
-    assert main(["demo"]) == 0
-    out = capsys.readouterr().out
-    assert "p = 0.001   → they differ" in out
-    assert "no difference is seen" in out
 
 
 def test_version_and_help():

@@ -3,43 +3,84 @@
 from __future__ import annotations
 
 import argparse
+import csv
+import os
+import re
+import shlex
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
-from . import __version__, mmd_test
-from .datasets import gaussian_laplace
+from . import __version__, compare, demo, report
+from ._files import check_writable, write_whole
+from .learning import NAMES
 
 EXPERIMENTS = {
     "speed": "Figure 1, the permutation test against spectral tests",
     "blobs": "Figure 2, bandwidths chosen by MMD, t and power",
 }
 
+_EXAMPLES = """\
+examples:
+  tellapart compare last-month.csv this-month.csv
+  tellapart compare real/ generated/ --image-size 32x32 --report report.html
+  tellapart compare train.npy live.npy --kernel witness --json - --fail-on-difference
+  tellapart compare a.parquet b.parquet --drop id,name --missing indicator --seed 7
+
+A and B are files (.npy, .npz, .csv, .tsv, .parquet, .safetensors, idx) or folders of PNG and JPEG images. One half of
+the rows is learned from, the other is tested. The exit code is 0, or 1 with --fail-on-difference if the samples differ,
+or 2 for bad input."""
+
+#: How messages of the library name an argument, and how it is given here.
+_FLAGS = (
+    (r"missing='(\w+)'", r"--missing \1"),
+    (r"image_(size|shape)=\((\d+), (\d+)\)", r"--image-\1 \2x\3"),
+    (r"image_(size|shape)=", r"--image-\1"),
+    (r"drop=\[([^\]]*)\]", lambda match: "--drop " + shlex.quote(match[1].replace("'", "").replace(", ", ","))),
+    (r"max_rows=", "--max-rows"),
+    (r"max_memory=", "--max-memory "),
+    (r"\b(columns|drop)=", r"--\1"),
+    (r"\bkernel=", "--kernel "),
+)
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code."""
-    options = _parser().parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    parser = _parser()
+    if not given:
+        parser.print_help(sys.stderr)
+        return 2
+    options = parser.parse_args(given)
+    options.command = shlex.join(["tellapart", *given])
     try:
         return int(options.run(options) or 0)
-    except (ValueError, TypeError, OSError, ImportError, MemoryError) as error:
-        print(f"tellapart: {error}", file=sys.stderr)
-        return 2
     except KeyboardInterrupt:
         print("tellapart: interrupted", file=sys.stderr)
         return 130
+    except Exception as error:
+        if os.environ.get("TELLAPART_DEBUG"):
+            raise
+        print(f"tellapart: {_explained(error)}", file=sys.stderr)
+        return 2
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="tellapart",
         description="Tell two samples apart: is there a difference, how sure are we, and where is it?",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"tellapart {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    demo = commands.add_parser("demo", help="test two small samples; no data needed")
-    demo.add_argument("--seed", type=int, default=0)
-    demo.set_defaults(run=_demo)
+    _add_compare(commands)
+    shown = commands.add_parser("demo", help="compare real and generated digits and write a report; no data needed")
+    shown.add_argument("--seed", type=int, default=0, help="for everything random (0)")
+    shown.add_argument("--out", type=Path, default=Path("tellapart-demo.html"), help="the report (%(default)s)")
+    shown.set_defaults(run=_demo)
     reproduce = commands.add_parser("reproduce", help="reproduce a figure of Sutherland et al. 2017")
     reproduce.add_argument("figure", choices=EXPERIMENTS, help="; ".join(f"{k}: {v}" for k, v in EXPERIMENTS.items()))
     reproduce.add_argument("--quick", action="store_true", help="a smaller version, in minutes")
@@ -48,20 +89,110 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _add_compare(commands: Any) -> None:
+    command = commands.add_parser(
+        "compare",
+        help="compare two files or folders",
+        description="Learn what tells two samples apart, test it on other rows, and show where they differ.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.add_argument("A", help="the first sample: a file, or a folder of images")
+    command.add_argument("B", help="the second sample")
+    test = command.add_argument_group("the test")
+    test.add_argument("--kernel", choices=NAMES, default="ard", help="what is learned (%(default)s)")
+    test.add_argument("--criterion", choices=("t", "power", "mmd"), default="t", help="what is maximised (%(default)s)")
+    test.add_argument("--permutations", type=int, default=999, metavar="N", help="draws of the null (%(default)s)")
+    test.add_argument("--alpha", type=float, default=0.05, metavar="P", help="level of the verdict (%(default)s)")
+    test.add_argument("--seed", type=int, default=0, metavar="N", help="for everything random (%(default)s)")
+    test.add_argument("--train", type=float, default=0.5, metavar="SHARE", help="rows to learn from (%(default)s)")
+    test.add_argument("--swap", action="store_true", help="also learn on the other part, so that every row is tested")
+    data = command.add_argument_group("the data")
+    data.add_argument("--missing", choices=("error", "indicator", "drop"), default="error", help="missing values")
+    data.add_argument("--columns", type=_names, metavar="A,B", help="take only these columns")
+    data.add_argument("--drop", type=_names, metavar="A,B", help="leave these columns out")
+    data.add_argument("--image-size", type=_sides, metavar="HxW", help="bring images to this size")
+    data.add_argument("--image-shape", type=_sides, metavar="HxW", help="rows are the pixels of such images")
+    data.add_argument("--max-rows", type=int, metavar="N", help="draw at most so many rows of each sample")
+    data.add_argument("--max-memory", metavar="SIZE", help="such as 1GB (a quarter of what is free)")
+    out = command.add_argument_group("the outcome")
+    out.add_argument("--report", type=Path, metavar="FILE", help="write an HTML report")
+    out.add_argument("--json", metavar="FILE", help="write all numbers as JSON; - for standard output")
+    out.add_argument("--fail-on-difference", action="store_true", help="exit with code 1 if the samples differ")
+    out.add_argument("--quiet", action="store_true", help="print nothing but errors")
+    command.set_defaults(run=_compare)
+
+
+def _compare(options: argparse.Namespace) -> int:
+    to_stdout = options.json == "-"
+    # What would fail at the end is better known now.
+    if options.report is not None:
+        report.check_installed()
+        check_writable(options.report, "The report")
+    if options.json is not None and not to_stdout:
+        check_writable(options.json, "The JSON file")
+    wanted = ("columns", "drop", "image_size", "image_shape", "max_rows")
+    found = compare(
+        options.A,
+        options.B,
+        options.kernel,
+        options.criterion,
+        alpha=options.alpha,
+        train=options.train,
+        swap=options.swap,
+        permutations=options.permutations,
+        missing=options.missing,
+        rng=options.seed,
+        max_memory=options.max_memory,
+        progress=False if options.quiet else None,
+        reading={name: getattr(options, name) for name in wanted},
+    )
+    if options.report is not None:
+        found.to_html(options.report, options.command)
+    if to_stdout:
+        print(found.to_json())
+    elif options.json is not None:
+        write_whole(options.json, found.to_json() + "\n")
+    if not options.quiet and not to_stdout:
+        print(found.summary())
+        if options.report is not None:
+            print(f"Report: {options.report}")
+    return int(options.fail_on_difference and found.reject())
+
+
 def _demo(options: argparse.Namespace) -> None:
-    print("Two samples of 1,500 points in the plane, with the same mean and the same variance:")
-    print("one is normal, the other Laplace. Can they be told apart?\n")
-    X, Y = gaussian_laplace(1500, rng=options.seed)
-    for what, other in (
-        ("normal against Laplace", Y),
-        ("normal against normal", gaussian_laplace(1500, rng=options.seed + 1)[0]),
-    ):
-        result = mmd_test(X, other, rng=options.seed)
-        verdict = "they differ" if result.reject(0.05) else "no difference is seen"
-        print(f"{what}:  MMD² = {result.statistic:9.2e}   p = {result.pvalue:.3f}   → {verdict}")
-        print(f"    {result.permutations} exact permutations in {result.seconds:.2f} s\n")
+    report.check_installed()
+    check_writable(options.out, "The report")
+    print("Handwritten digits, and digits drawn from a model of them. Can they be told apart?\n", flush=True)
+    found = demo.run(options.seed)
+    found.to_html(options.out, options.command)
+    print(found.summary())
+    print(f"\nOpen the report in a browser: {options.out}")
 
 
 def _reproduce(options: argparse.Namespace) -> None:
     import_module(f".experiments.{options.figure}", __package__).run(options.out, quick=options.quick)
     print(f"\nFigures and numbers are in {options.out}")
+
+
+def _names(text: str) -> list[str]:
+    """Names between commas; those with a comma in them in double quotes."""
+    return [name.strip() for name in next(csv.reader([text], skipinitialspace=True))]
+
+
+def _sides(text: str) -> tuple[int, ...]:
+    if not re.fullmatch(r"\d+([x×,]\d+){1,2}", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size such as 28x28")
+    return tuple(int(side) for side in re.split("[x×,]", text))
+
+
+def _explained(error: Exception) -> str:
+    """One line that says what to do, in the words of the command line."""
+    text = " ".join(str(error).split())
+    if isinstance(error, MemoryError):
+        text = f"There is not enough memory. {text} Give --max-rows or --max-memory.".replace("  ", " ")
+    elif not isinstance(error, (ValueError, TypeError, OSError, ImportError)):
+        text = f"{type(error).__name__}: {text or 'no message'}. Set TELLAPART_DEBUG=1 to see where."
+    for pattern, flag in _FLAGS:
+        text = re.sub(pattern, flag, text)
+    return text or type(error).__name__

@@ -1,0 +1,55 @@
+"""The report of a comparison: one HTML file that needs nothing else.
+
+`write` asks `page` for everything the page says, in the order in which it says it; the templates beside it lay that
+out. Plots are drawn as SVG whose colours are variables of the page, so that they follow its light and its dark theme.
+"""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import TYPE_CHECKING
+
+from .._extras import extra
+from .._files import write_whole
+
+if TYPE_CHECKING:
+    from ..testing import Comparison
+
+__all__ = ["check_installed", "render", "write"]
+
+
+def check_installed() -> None:
+    """Complain where what a report needs is not installed."""
+    for library in ("jinja2", "PIL.Image"):
+        extra(library, group="report", what="The report")
+
+
+def write(comparison: Comparison, path: str | PathLike[str], command: str | None = None) -> None:
+    """Write the report; it appears whole or not at all.
+
+    Parameters
+    ----------
+    comparison
+        What `tellapart.compare` found.
+    path
+        The HTML file.
+    command
+        The command line that repeats the comparison; by default the report shows a call in Python.
+    """
+    write_whole(path, render(comparison, command))
+
+
+def render(comparison: Comparison, command: str | None = None) -> str:
+    """The report as HTML."""
+    check_installed()
+    from .page import contents
+
+    jinja2 = extra("jinja2", group="report", what="The report")
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("tellapart", "report/templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return str(environment.get_template("report.html").render(contents(comparison, command)))

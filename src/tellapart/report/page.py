@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,8 +18,6 @@ from .svg import number
 
 #: Weights that are shown at once, and those that are in the page at all.
 _TOP, _MOST = 20, 500
-#: What an AUC below a limit is called.
-_SEPARABLE = ((0.55, "hardly"), (0.65, "weakly"), (0.9, "well"), (math.inf, "almost fully"))
 
 
 @dataclass(frozen=True)
@@ -103,16 +100,7 @@ def _detail(c: Comparison) -> str:
     p = found[found.rindex("(") + 1 : found.rindex(")")]
     if not c.reject():
         return f"{p}."
-    return f"{p}. By the witness function the two are {separable(c.auc)} separable."
-
-
-def separable(auc: float) -> str:
-    """How separable samples are, in a word.
-
-    >>> separable(0.5), separable(0.99)
-    ('hardly', 'almost fully')
-    """
-    return next(word for limit, word in _SEPARABLE if auc < limit)
+    return f"{p}. By the witness function the two are {c.separable} separable."
 
 
 def _percent(share: float) -> str:

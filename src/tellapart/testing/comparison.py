@@ -7,7 +7,7 @@ import math
 import platform
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from os import PathLike
 from typing import Any, Literal
@@ -19,7 +19,7 @@ from .. import criticism
 from .._progress import Wish
 from .._rng import RNG, seed_of
 from ..criticism import Array, Exemplar, Weights
-from ..kernels import ARD, Kernel
+from ..kernels import ARD, Kernel, Witness
 from ..learning import Criterion, History, fit_kernel
 from ..reductions import Memory
 from ..samples import Encoding, Sample, Source, match, open_source
@@ -107,12 +107,18 @@ class Comparison:
     @property
     def mmd(self) -> float:
         """The distance of the two samples under the learned kernel: √MMD², 0 where the estimate is negative."""
-        return math.sqrt(max(self.statistic, 0.0))
+        # The kernel h(x) h(y) has the difference of the means of h for its MMD, and that is the statistic itself.
+        return max(self.statistic, 0.0) if isinstance(self.kernel, Witness) else math.sqrt(max(self.statistic, 0.0))
 
     @property
     def auc(self) -> float:
         """How separable the samples are by the witness function: 0.5 not at all, 1 entirely."""
         return criticism.separability(self.witness_x, self.witness_y)
+
+    @property
+    def separable(self) -> str:
+        """The AUC in a word."""
+        return next(word for limit, word in _SEPARABLE if self.auc < limit)
 
     def reject(self, alpha: float | None = None) -> bool:
         """Whether the test rejects at level ``alpha``, by default that of the comparison."""
@@ -285,6 +291,8 @@ def compare(
     if null == "auto":
         null = "binned" if tested > _PERMUTED and labels is None else "permutation"
     samples = encoding.encode(x), encoding.encode(y)
+    if standardise:
+        samples = _single(samples[0]), _single(samples[1])
     test = learned_test(
         *samples,
         kernel,
@@ -319,6 +327,11 @@ def compare(
         _learned_from=learned_from,
         _encoding=encoding,
     )
+
+
+def _single(sample: Sample) -> Sample:
+    """Numbers around 0 lose nothing in single precision, and learning takes half the time."""
+    return replace(sample, values=sample.values.float())
 
 
 def _weights(

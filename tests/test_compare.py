@@ -156,6 +156,17 @@ def test_many_rows_are_binned(monkeypatch):
     assert c.test.leading.test.null == "binned"
 
 
+def test_of_very_many_rows_some_are_drawn(monkeypatch):
+    from tellapart.testing import comparison
+
+    monkeypatch.setattr(comparison, "ROWS", 100)
+    X, Y = tables()
+    c = ta.compare(X, Y[:90], rng=0, **QUICK)
+    assert (len(c.x) + len(c.split.train_x), len(c.y) + len(c.split.train_y)) == (100, 90)
+    assert c.notes == ("X: 100 rows were drawn at random.",)
+    assert len(ta.compare(X, Y, rng=0, reading={"max_rows": 200}, **QUICK).x) == 100
+
+
 def test_weights_of_coordinates_that_never_vary_are_nothing():
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(200, 3)), rng.normal(size=(200, 3)) * [1, 2.5, 1]

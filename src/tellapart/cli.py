@@ -113,7 +113,7 @@ def _add_compare(commands: Any) -> None:
     data.add_argument("--drop", type=_names, metavar="A,B", help="leave these columns out")
     data.add_argument("--image-size", type=_sides, metavar="HxW", help="bring images to this size")
     data.add_argument("--image-shape", type=_sides, metavar="HxW", help="rows are the pixels of such images")
-    data.add_argument("--max-rows", type=int, metavar="N", help="draw at most so many rows of each sample")
+    data.add_argument("--max-rows", type=int, metavar="N", help="draw at most so many rows of each sample (100000)")
     data.add_argument("--max-memory", metavar="SIZE", help="such as 1GB (a quarter of what is free)")
     out = command.add_argument_group("the outcome")
     out.add_argument("--report", type=Path, metavar="FILE", help="write an HTML report")

@@ -27,6 +27,8 @@ from ..splits import Split, split_rows
 from .fixed import check_groups, check_level
 from .learned import LearnedTest, learned_test
 
+#: Rows of each sample at the most, unless max_rows says otherwise: time grows with the square.
+ROWS = 100_000
 #: Tested rows up to which every row is relabelled; beyond, bins of rows, which cost next to nothing.
 _PERMUTED = 20_000
 #: Rows of each sample from which weights are learned again to see how stable they are, and how.
@@ -230,7 +232,8 @@ def compare(
     Parameters
     ----------
     X, Y
-        The samples: arrays, tensors, tables, or paths of files and folders of images (see `tellapart.samples`).
+        The samples: arrays, tensors, tables, or paths of files and folders of images (see `tellapart.samples`). Of more
+        than 100,000 rows that many are drawn at random; ``reading={"max_rows": …}`` sets another limit.
     kernel
         ``"ard"`` (a scale for each coordinate, which become the weights), ``"rbf"``, ``"full"``, ``"deep"``,
         ``"witness"`` (the most powerful), or a kernel to start from.
@@ -280,7 +283,11 @@ def compare(
     check_level(alpha)
     seed = seed_of(rng)
     options = {"missing": missing, "features": features, "rng": seed, **(reading or {})}
+    most = options["max_rows"] = options.get("max_rows") or ROWS
     x, y = match(open_source(X, "X", **options), open_source(Y, "Y", **options))
+    drawn = tuple(
+        f"{source.label}: {most:,} rows were drawn at random." for source in (x, y) if source.numbers.max() >= most
+    )
     called = names or _names(x, y)
     labels = check_groups(groups, len(x), len(y), "permutation")
     first = split_rows(len(x), len(y), train, groups=labels, rng=seed)
@@ -321,7 +328,7 @@ def compare(
         witness_x=of_x,
         witness_y=of_y,
         weights=weights,
-        notes=tuple(f"{source.label}: {note}" for source in (x, y) for note in source.notes),
+        notes=(*drawn, *(f"{source.label}: {note}" for source in (x, y) for note in source.notes)),
         settings=_settings(x, y, test, kernel, criterion, null, permutations, train, swap, seed),
         seconds=time.perf_counter() - start,
         _learned_from=learned_from,

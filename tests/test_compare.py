@@ -167,6 +167,23 @@ def test_of_very_many_rows_some_are_drawn(monkeypatch):
     assert len(ta.compare(X, Y, rng=0, reading={"max_rows": 200}, **QUICK).x) == 100
 
 
+def test_a_column_that_counts_rows_is_pointed_out():
+    X, Y = tables(n=60)
+    X.insert(0, "id", np.arange(60))
+    Y.insert(0, "id", 60 + np.arange(60))
+    c = ta.compare(X, Y, "witness", rng=0, **QUICK)
+    assert any("The column 'id' counts the rows" in note for note in c.notes)
+    assert not ta.compare(X, Y, "witness", rng=0, reading={"drop": ["id"]}, **QUICK).notes
+
+
+def test_too_few_permutations_to_find_anything():
+    X, Y = tables(n=60)
+    with pytest.raises(ValueError, match="Give at least permutations=19"):
+        ta.compare(X, Y, permutations=10)
+    with pytest.raises(ValueError, match="Give at least permutations=39"):
+        ta.compare(X, Y, permutations=30, swap=True)
+
+
 def test_weights_of_coordinates_that_never_vary_are_nothing():
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(200, 3)), rng.normal(size=(200, 3)) * [1, 2.5, 1]

@@ -39,6 +39,25 @@ def test_ard_finds_one_coordinate_of_fifty(seeds):
     assert learned >= 0.6 * seeds
 
 
+def test_coordinates_alone_are_measured_in_deviations_of_the_null():
+    """Against MMD² and the permutation variance of the estimators."""
+    from tellapart import reductions
+    from tellapart.estimators import permutation_variance_from
+
+    X, Y = one_differs(40, 6, d=3, which=0)
+    X[:, 2] = Y[:, 2] = 5.0
+    found = learning._standardised(torch.cat([X, Y]), 40)
+    for j in (0, 1):
+        x, y = X[:, j : j + 1].double(), Y[:, j : j + 1].double()
+        values = []
+        for factor in (0.25, 1.0):
+            kernel = Gaussian(factor * float(torch.cat([x, y]).std())).requires_grad_(False)
+            s = reductions.sums(kernel, x, y, squares=True)
+            values.append(ta.mmd2(x, y, kernel).item() / math.sqrt(permutation_variance_from(s)))
+        assert found[j].item() == pytest.approx(max(values), rel=1e-3)
+    assert found[2] == 0
+
+
 @pytest.mark.parametrize("criterion", ["t", "power", "mmd"])
 @pytest.mark.parametrize(
     "make",

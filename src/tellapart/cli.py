@@ -33,6 +33,8 @@ A and B are files (.npy, .npz, .csv, .tsv, .parquet, .safetensors, idx) or folde
 the rows is learned from, the other is tested. The exit code is 0, or 1 with --fail-on-difference if the samples differ,
 or 2 for bad input."""
 
+_MISSING = "values that are missing: an error (the default), compared too, or their rows dropped"
+
 #: How messages of the library name an argument, and how it is given here.
 _FLAGS = (
     (r"missing='(\w+)'", r"--missing \1"),
@@ -42,7 +44,8 @@ _FLAGS = (
     (r"max_rows=", "--max-rows"),
     (r"max_memory=", "--max-memory "),
     (r"\b(columns|drop)=", r"--\1"),
-    (r"\bkernel=", "--kernel "),
+    (r"\bkernel='(\w+)'", r"--kernel \1"),
+    (r"\bpermutations=", "--permutations "),
 )
 
 
@@ -108,7 +111,7 @@ def _add_compare(commands: Any) -> None:
     test.add_argument("--train", type=float, default=0.5, metavar="SHARE", help="rows to learn from (%(default)s)")
     test.add_argument("--swap", action="store_true", help="also learn on the other part, so that every row is tested")
     data = command.add_argument_group("the data")
-    data.add_argument("--missing", choices=("error", "indicator", "drop"), default="error", help="missing values")
+    data.add_argument("--missing", choices=("error", "indicator", "drop"), default="error", help=_MISSING)
     data.add_argument("--columns", type=_names, metavar="A,B", help="take only these columns")
     data.add_argument("--drop", type=_names, metavar="A,B", help="leave these columns out")
     data.add_argument("--image-size", type=_sides, metavar="HxW", help="bring images to this size")

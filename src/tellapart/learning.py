@@ -17,7 +17,7 @@ from ._progress import Wish, reporting
 from ._rng import RNG, seed_of
 from .discriminant import fit_witness
 from .estimators import mmd2_from, ratio, second_order_from, variance_from
-from .kernels import ARD, MLP, Deep, Gaussian, Grid, Kernel, as_kernel
+from .kernels import ARD, MLP, Deep, Gaussian, Kernel, as_kernel
 from .reductions import Memory, Progress
 from .samples import as_pair
 from .selection import median_bandwidth, select_bandwidth
@@ -28,8 +28,8 @@ NAMES = ("rbf", "ard", "full", "deep", "witness")
 
 #: Relabellings that give the threshold of the criterion "power".
 _DRAWS = 99
-#: Rows of each sample from which the start of an ARD kernel is read, half of that for many coordinates.
-_SCREENED = 500
+#: Rows of each sample from which the start of an ARD kernel is read, and pairs of numbers that are looked at for it.
+_SCREENED, _SCREENED_PAIRS = 500, 2e8
 #: Rows of each sample held out at the most: they are looked at again and again.
 _HELD_OUT = 2000
 #: Factors of the first bandwidth that are tried before learning begins.
@@ -221,16 +221,11 @@ def _screened(kernel: ARD, X: Tensor, Y: Tensor) -> ARD:
     From equal scales, one coordinate in many that differs is hard to find by gradient: at a bandwidth that suits all
     of them together, noise in the others is larger.
     """
-    rows = _SCREENED // 2 if X.flatten(1).shape[1] > 100 else _SCREENED
+    d = X.flatten(1).shape[1]
+    rows = max(min(_SCREENED, int(math.sqrt(_SCREENED_PAIRS / d) / 2)), 50)
     X, Y = X.flatten(1)[:rows], Y.flatten(1)[:rows]
-    deviations = torch.cat([X, Y]).double().std(0)
-    found = torch.zeros(X.shape[1], dtype=torch.float64)
     with torch.no_grad():
-        for j in (deviations > 0).nonzero()[:, 0].tolist():
-            bandwidths = [float(factor * deviations[j]) for factor in (0.25, 1.0)]
-            s = reductions.sums(Grid(bandwidths), X[:, j : j + 1], Y[:, j : j + 1], squares=True)
-            noise = second_order_from(s)
-            found[j] = (mmd2_from(s) / noise.clamp_min(torch.finfo(noise.dtype).tiny).sqrt()).max()
+        found = _standardised(torch.cat([X, Y]), len(X))
     # Squared, because among many coordinates the largest of pure noise is a fair part of what can be seen.
     scales = (found / found.max()).clamp_min(0.2) ** 2 if found.max() > 0 else torch.ones_like(found)
     scaled = copy.deepcopy(kernel)
@@ -288,6 +283,32 @@ def _identity(d: int) -> MLP:
         for parameter in network.parameters():
             parameter.copy_(torch.eye(d) if parameter.ndim == 2 else torch.zeros(d))
     return network
+
+
+def _standardised(pooled: Tensor, m: int) -> Tensor:
+    """MMD² of each coordinate alone over its standard deviation under permutation (MATHS §4), for the better of two
+    bandwidths. All coordinates side by side, since the matrices are small and many.
+    """
+    N, n = len(pooled), len(pooled) - m
+    scale = 1 / (m * (m - 1)) + 1 / (n * (n - 1)) + 2 / (m * n)
+    share = 2 * scale**2 * m * (m - 1) * n * (n - 1) / (N * (N - 1) * (N - 2) * (N - 3))
+    deviations = pooled.double().std(0)
+    units = (pooled / torch.where(deviations > 0, deviations, 1.0)).float()
+    found = []
+    for columns in units.T.split(max(int(4e6 / N**2), 1)):
+        best = torch.full((len(columns),), -math.inf, dtype=torch.float64)
+        squares = (columns[:, :, None] - columns[:, None, :]).square()
+        for bandwidth in (0.25, 1.0):
+            K = (squares * (-0.5 / bandwidth**2)).exp()
+            K.diagonal(dim1=1, dim2=2).zero_()
+            of_x, rows = (part.sum(-1, dtype=torch.float64) for part in (K[:, :, :m], K))
+            total, xx, xy = rows.sum(-1), of_x[:, :m].sum(-1), of_x[:, m:].sum(-1)
+            mmd2 = xx / (m * (m - 1)) + (total - xx - 2 * xy) / (n * (n - 1)) - 2 * xy / (m * n)
+            norm = K.square().sum((1, 2), dtype=torch.float64) - 2 * rows.square().sum(-1) / (N - 2)
+            norm += total.square() / ((N - 1) * (N - 2))
+            best = torch.maximum(best, mmd2 / (share * norm).clamp_min(1e-30).sqrt())
+        found.append(best)
+    return torch.where(deviations.cpu() > 0, torch.cat(found).cpu(), 0.0)
 
 
 class _Look(NamedTuple):

@@ -22,7 +22,7 @@ from ..criticism import Array, Exemplar, Weights
 from ..kernels import ARD, Kernel, Witness
 from ..learning import Criterion, History, fit_kernel
 from ..reductions import Memory
-from ..samples import Encoding, Sample, Source, match, open_source
+from ..samples import Encoding, Sample, Source, Table, match, open_source
 from ..splits import Split, split_rows
 from .fixed import check_groups, check_level
 from .learned import LearnedTest, learned_test
@@ -35,7 +35,7 @@ _PERMUTED = 20_000
 _AGAIN = 2000
 _QUICK = {"steps": 150, "patience": 3}
 #: What an AUC below a limit is called.
-_SEPARABLE = ((0.55, "hardly"), (0.65, "weakly"), (0.9, "well"), (math.inf, "almost fully"))
+_SEPARABLE = ((0.55, "hardly"), (0.65, "weakly"), (0.8, "fairly"), (0.9, "well"), (math.inf, "almost fully"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +157,7 @@ class Comparison:
         )
         lines.append(f"Separability (AUC of the witness): {self.auc:.3f}, {size} separable. MMD {self.mmd:.3g}.")
         if self.reject():
-            leading = ", ".join(f"{name} {weight:.2f}" for name, weight in self.weights.leading())
+            leading = ", ".join(f"{name} {weight:.3f}" for name, weight in self.weights.leading())
             lines.append(f"Largest weights: {leading}.")
         first, second = self.names
         lines.append(
@@ -165,6 +165,11 @@ class Comparison:
             f"{len(self.split.test_x)} + {len(self.split.test_y)} ({first}, {second}), seed {self.test.seed}, "
             f"{self.seconds:.1f} s."
         )
+        if len(self.test.halves) == 2:
+            one, two = (half.test.pvalue for half in self.test.halves)
+            lines.append(
+                f"Each half was learned from once and tested once: p = {one:.3g} and {two:.3g}. The rest is of one."
+            )
         return "\n".join([*lines, *self.notes])
 
     def to_dict(self) -> dict[str, Any]:
@@ -281,6 +286,11 @@ def compare(
     """
     start = time.perf_counter()
     check_level(alpha)
+    if (1 + swap) > alpha * (permutations + 1) + 1e-9:
+        raise ValueError(
+            f"With {permutations} permutations p is at least {(1 + swap) / (permutations + 1):.3g}, so nothing can "
+            f"be found at level {alpha:g}. Give at least permutations={math.ceil((1 + swap) / alpha) - 1}."
+        )
     seed = seed_of(rng)
     options = {"missing": missing, "features": features, "rng": seed, **(reading or {})}
     most = options["max_rows"] = options.get("max_rows") or ROWS
@@ -328,12 +338,30 @@ def compare(
         witness_x=of_x,
         witness_y=of_y,
         weights=weights,
-        notes=(*drawn, *(f"{source.label}: {note}" for source in (x, y) for note in source.notes)),
+        notes=(*drawn, *_counters(x, y), *(f"{source.label}: {note}" for source in (x, y) for note in source.notes)),
         settings=_settings(x, y, test, kernel, criterion, null, permutations, train, swap, seed),
         seconds=time.perf_counter() - start,
         _learned_from=learned_from,
         _encoding=encoding,
     )
+
+
+def _counters(x: Source, y: Source) -> list[str]:
+    """Columns that count the rows tell samples apart and mean nothing."""
+    found = []
+    if isinstance(x.content, Table) and isinstance(y.content, Table):
+        for first, second in zip(x.content.columns, y.content.columns, strict=True):
+            if all(column.kind == "number" and _counts(column.values) for column in (first, second)):
+                found.append(f"The column {first.name!r} counts the rows. If it has no meaning, leave it out by drop=.")
+    return found
+
+
+def _counts(values: Array) -> bool:
+    """Whole numbers that only rise, in steps of one or two for the most part."""
+    if len(values) < 8 or not np.isfinite(values).all():
+        return False
+    steps = np.diff(values)
+    return bool((steps >= 1).all() and (steps == steps.astype(int)).all() and np.median(steps) <= 2)
 
 
 def _single(sample: Sample) -> Sample:

@@ -97,8 +97,9 @@ class TestResult:
         kind = "exact" if self.exact else "asymptotic"
         at_floor = " (the smallest possible)" if self.pvalue <= self.pvalue_floor else ""
         kernel = self.kernel if "\n" not in self.kernel else self.kernel.split("(")[0]
+        statistic = "difference of means" if self.kernel.startswith("Witness") else "MMD²"
         return (
-            f"TestResult(MMD² = {self.statistic:.4g}, p = {self.pvalue:.4g}{at_floor}; {kind} {self.null} null, "
+            f"TestResult({statistic} = {self.statistic:.4g}, p = {self.pvalue:.4g}{at_floor}; {kind} {self.null} null, "
             f"{self.permutations} draws, m = {self.m}, n = {self.n}, {kernel})"
         )
 

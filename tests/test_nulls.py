@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import itertools
+import json
 import math
 import os
 import pty
@@ -264,7 +265,7 @@ def test_the_result():
     assert not result.reject(0.004)
     assert (result.m, result.n, result.null, result.exact, result.seed) == (50, 40, "permutation", True, 5)
     assert "p = 0.005 (the smallest possible)" in repr(result)
-    assert ta.testing.json.loads(result.to_json())["pvalue"] == pvalue
+    assert json.loads(result.to_json())["pvalue"] == pvalue
 
 
 def test_rejection_and_threshold_agree():

@@ -265,7 +265,8 @@ class Adversarial(Model[settings.Adversarial]):
         z = self.networks["kernel"](x)[-1]
         directions = torch.nn.functional.normalize(torch.randn(z.shape, generator=rng, device=z.device))
         (slopes,) = torch.autograd.grad((z * directions).sum(), x, create_graph=True)
-        return (torch.linalg.vector_norm(slopes, dim=1) - 1).square().mean()
+        lengths: Tensor = torch.linalg.vector_norm(slopes, dim=1)
+        return (lengths - 1).square().mean()
 
 
 MODELS: dict[str, type[Model[Any]]] = {

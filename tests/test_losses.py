@@ -78,6 +78,16 @@ def test_gradients(name):
     assert torch.autograd.gradcheck(lambda x: LOSSES[name](x, Y), [X], atol=1e-6)
 
 
+@pytest.mark.parametrize("bandwidths", [[0.5, 1, 4], [50, 100]], ids=["narrow", "anchored"])
+def test_a_frozen_mixture_has_the_gradient_of_a_learned_one(bandwidths):
+    grads = []
+    for kernel in (Mixture(bandwidths), fixed(Mixture(bandwidths))):
+        X, Y = batches(70, 300)
+        ta.losses.TStatisticLoss(kernel)(X, Y).backward()
+        grads.append(X.grad)
+    torch.testing.assert_close(*grads)
+
+
 @pytest.mark.parametrize("name", LOSSES)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_identical_batches_have_finite_gradients(name, dtype):

@@ -132,15 +132,26 @@ class Mixture(Radial):
         """Points in units of the smallest bandwidth."""
         return (-self.log_bandwidths.detach().min()).exp()
 
+    def factors(self) -> Tensor:
+        """What the exponent of the smallest bandwidth is multiplied with for each of them."""
+        logs = self.log_bandwidths
+        return ((logs.detach().min() - logs) * 2).exp()
+
+    def tile(self, a: Features, b: Features, plan: Plan, out: Tensor | None = None) -> Tensor:
+        """With a gradient written out if only the points ask for it: one slope for all bandwidths together."""
+        if plan.once and torch.is_grad_enabled() and not self.log_bandwidths.requires_grad:
+            tile: Tensor = _MixtureTile.apply(*a, *b, self.factors().tolist(), plan)
+            return tile
+        return super().tile(a, b, plan, out)
+
     def attached(self, exponent: Tensor, plan: Plan) -> Tensor:
         """The profile itself depends on the bandwidths."""
         return exponent
 
     def profile(self, exponent: Tensor, anchored: bool) -> Tensor:
         """The sum of one Gaussian for each bandwidth."""
-        logs = self.log_bandwidths
         total = torch.zeros_like(exponent)
-        for factor in ((logs.detach().min() - logs) * 2).exp().to(exponent.dtype):
+        for factor in self.factors().to(exponent.dtype):
             part = _clamped(exponent * factor)
             total += part.mul_(1 / _LOG2_E).expm1_() if anchored else part.exp2_()
         return total
@@ -200,6 +211,46 @@ class _GaussianTile(torch.autograd.Function):
             W.T @ za if asks_zb else None,
             W.sum(0) if asks_hb else None,
             of_scale,
+            None,
+            None,
+        )
+
+
+class _MixtureTile(torch.autograd.Function):
+    """k = Σ_b exp2(f_b e) with e_ij = z_i·z_j + h_i + h_j, as a function of z and h.
+
+    The slope Σ_b f_b exp2(f_b e) is summed on the way, so that the way back takes no exponentials, and one matrix
+    product for each side instead of a chain of operations for each bandwidth.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, za: Tensor, ha: Tensor, zb: Tensor, hb: Tensor, factors: list[float], plan: Plan) -> Tensor:
+        exponent = torch.addmm(hb, za, zb.T).add_(ha[:, None]).to(plan.dtype)
+        wanted = any(ctx.needs_input_grad)
+        k, slope, part = torch.zeros_like(exponent), torch.zeros_like(exponent), torch.empty_like(exponent)
+        for factor in factors:
+            torch.mul(exponent, factor, out=part)
+            if plan.anchored:
+                k += _clamped(part).mul_(1 / _LOG2_E).expm1_()
+                slope.add_(part, alpha=factor).add_(factor)
+            else:
+                k += _clamped(part).exp2_()
+                slope.add_(part, alpha=factor)
+        if wanted:
+            ctx.save_for_backward(za, zb, slope)
+        return k
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grads: Tensor) -> Any:
+        (G,), (za, zb, slope) = grads, ctx.saved_tensors
+        asks_za, asks_ha, asks_zb, asks_hb, _, _ = ctx.needs_input_grad
+        W = (G * slope).mul_(1 / _LOG2_E).to(za.dtype)
+        return (
+            W @ zb if asks_za else None,
+            W.sum(1) if asks_ha else None,
+            W.T @ za if asks_zb else None,
+            W.sum(0) if asks_hb else None,
             None,
             None,
         )

@@ -16,6 +16,7 @@ from .datasets import gaussian_laplace
 EXPERIMENTS = {
     "speed": "Figure 1, the permutation test against spectral tests",
     "blobs": "Figure 2, bandwidths chosen by MMD, t and power",
+    "gans": "Figure 4, digits drawn by four generative models",
 }
 
 

@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from . import __version__, mmd_test
+from . import __version__, _memory, mmd_test
 from .datasets import gaussian_laplace
 
 EXPERIMENTS = {
@@ -102,6 +102,7 @@ def _reproduce(options: argparse.Namespace) -> None:
 def _train(options: argparse.Namespace) -> None:
     from .generative import train
 
+    _memory.keep_freed()
     settings = dict(map(_setting, options.set))
     settings |= {key: value for key in ("steps", "batch_size", "seed") if (value := getattr(options, key)) is not None}
     train(options.model, options.data, options.out, settings, resume=options.resume, device=options.device)

@@ -124,7 +124,7 @@ class GMMN(Model[settings.GMMN]):
     def _with_generator(self, s: settings.Settings, width: int, rng: torch.Generator) -> None:
         generator = networks.Generator(s.noise, s.hidden, width, s.initial, rng)
         self.networks["generator"] = generator
-        self.optimisers["generator"] = SGD(generator.parameters(), s.learning_rate, s.momentum)
+        self.optimisers["generator"] = SGD(generator.parameters(), s.learning_rate, s.momentum, fused=True)
 
     def step(self, number: int, rows: Tensor, rng: torch.Generator) -> dict[str, Tensor]:
         """First the autoencoder alone, then the generator alone."""
@@ -164,7 +164,7 @@ class FeatureMatching(Model[settings.FeatureMatching]):
         generator = networks.Generator(s.noise, s.hidden, pixels, s.initial, rng)
         discriminator = networks.Discriminator(pixels, s.discriminator, s.initial, rng)
         self.networks |= {"generator": generator, "discriminator": discriminator}
-        self.optimisers["generator"] = SGD(generator.parameters(), s.learning_rate, s.momentum)
+        self.optimisers["generator"] = SGD(generator.parameters(), s.learning_rate, s.momentum, fused=True)
         self.optimisers["discriminator"] = SGD(discriminator.parameters(), s.discriminator_learning_rate, s.momentum)
         if s.match == "mmd":
             kernel = paper_kernel(s.bandwidths, pixels)

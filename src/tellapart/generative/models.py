@@ -91,6 +91,9 @@ class Model(Generic[S]):
         norm = torch.nn.utils.get_total_norm(gradients)
         if not math.isfinite(float(norm)):
             raise Diverged(f"the gradient of the loss of the {name} is not finite")
+        if name == "generator" and self.settings.clip:
+            parameters = self.networks[name].parameters()
+            torch.nn.utils.clip_grads_with_norm_(parameters, self.settings.clip, norm)
         optimiser.step()
         return loss.detach()
 

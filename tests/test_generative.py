@@ -31,6 +31,7 @@ VARIANTS = {
     **{name: (name, of) for name, of in OF_MODEL.items()},
     "gmmn on codes": ("gmmn", {"codes": 6, "autoencoder_steps": 3, "autoencoder_hidden": [20]}),
     "means": ("feature-matching", {"discriminator": [32, 16], "match": "means"}),
+    "convolutional": ("improved-gan", OF_MODEL["improved-gan"] | {"convolutional": True, "channels": [4, 6]}),
     "unlabelled": ("improved-gan", OF_MODEL["improved-gan"] | {"labels": 0}),
 }
 
@@ -178,6 +179,7 @@ def test_the_command_line_says_in_one_line_what_diverged(tmp_path, capsys):
         ("feature-matching", {"match": "medians"}, "match must be one of mmd, means"),
         ("gmmn", {"batch_size": 5000}, "batch_size is 5000, but digits has 1498 rows"),
         ("improved-gan", {"labels": 1490}, "labels=1490 asks for 149 of each class"),
+        ("improved-gan", {"labels": 0, "convolutional": True, "channels": [4]}, "channels must be two numbers"),
         ("vae", {}, "'vae' is not a model"),
     ],
 )

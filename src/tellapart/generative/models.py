@@ -198,11 +198,25 @@ class ImprovedGAN(Model[settings.ImprovedGAN]):
         """Both networks."""
         if s.labels and not classes:
             raise ValueError("The data have no labels. Set labels=0 for the GAN without.")
-        generator = networks.NormalisedGenerator(s.noise, s.hidden, pixels, s.initial, rng)
-        minibatch = s.minibatch_kernels, s.minibatch_dimension
-        noises = s.noise_input, s.noise_hidden
+        channels = None
+        if s.convolutional:
+            if len(s.channels) != 2:
+                raise ValueError(f"channels must be two numbers, but is {s.channels}.")
+            channels = s.channels[0], s.channels[1]
+        generator: nn.Module
+        if channels is None:
+            generator = networks.NormalisedGenerator(s.noise, s.hidden, pixels, s.initial, rng)
+        else:
+            generator = networks.ConvolutionalGenerator(s.noise, channels[::-1], pixels, s.initial, rng)
         discriminator = networks.NoisyClassifier(
-            pixels, s.discriminator, classes if s.labels else 1, noises, minibatch, s.initial, rng
+            pixels,
+            s.discriminator,
+            classes if s.labels else 1,
+            (s.noise_input, s.noise_hidden),
+            (s.minibatch_kernels, s.minibatch_dimension),
+            s.initial,
+            rng,
+            channels,
         )
         self.networks |= {"generator": generator, "discriminator": discriminator}
         betas = (s.momentum, 0.999)

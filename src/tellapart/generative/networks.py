@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from math import isqrt
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -17,6 +19,15 @@ def linear(inputs: int, outputs: int, initial: float, rng: torch.Generator) -> n
     layer: nn.Linear = skip_init(nn.Linear, inputs, outputs)
     nn.init.normal_(layer.weight, std=initial, generator=rng)
     nn.init.zeros_(layer.bias)
+    return layer
+
+
+def convolution(inputs: int, outputs: int, initial: float, rng: torch.Generator, *, up: bool) -> nn.Module:
+    """A convolution that halves the sides of images, or with ``up`` doubles them."""
+    kind: Any = nn.ConvTranspose2d if up else nn.Conv2d
+    layer: nn.Module = skip_init(kind, inputs, outputs, kernel_size=4, stride=2, padding=1)
+    nn.init.normal_(layer.get_parameter("weight"), std=initial, generator=rng)
+    nn.init.zeros_(layer.get_parameter("bias"))
     return layer
 
 
@@ -112,10 +123,57 @@ class MinibatchDiscrimination(nn.Module):
         return torch.cat([x, closeness], 1)
 
 
+class ConvolutionalGenerator(nn.Sequential):
+    """Noise → rows in [0, 1], which are square grey images: two convolutions that double the sides."""
+
+    def __init__(
+        self, noise: int, channels: tuple[int, int], outputs: int, initial: float, rng: torch.Generator
+    ) -> None:
+        side, (first, second) = side_of(outputs) // 4, channels
+        super().__init__(
+            linear(noise, first * side**2, initial, rng),
+            nn.BatchNorm1d(first * side**2),
+            nn.ReLU(),
+            nn.Unflatten(1, (first, side, side)),
+            convolution(first, second, initial, rng, up=True),
+            nn.BatchNorm2d(second),
+            nn.ReLU(),
+            convolution(second, 1, initial, rng, up=True),
+            nn.Flatten(),
+            nn.Sigmoid(),
+        )
+
+
+class Convolutions(nn.Sequential):
+    """Rows that are square grey images → features, by two convolutions that halve the sides."""
+
+    def __init__(self, inputs: int, channels: tuple[int, int], initial: float, rng: torch.Generator) -> None:
+        side, (first, second) = side_of(inputs), channels
+        self.outputs = second * (side // 4) ** 2
+        super().__init__(
+            nn.Unflatten(1, (1, side, side)),
+            convolution(1, first, initial, rng, up=False),
+            nn.LeakyReLU(0.2),
+            convolution(first, second, initial, rng, up=False),
+            nn.LeakyReLU(0.2),
+            nn.Flatten(),
+        )
+
+
+def side_of(pixels: int) -> int:
+    """The side of a square image that can be halved twice."""
+    side = isqrt(pixels)
+    if side**2 != pixels or side % 4:
+        raise ValueError(
+            f"convolutional networks need square grey images whose side is a multiple of 4, not {pixels} pixels."
+        )
+    return side
+
+
 class NoisyClassifier(nn.Module):
     """The discriminator of the improved GAN: noise in front of every layer, minibatch discrimination before the last.
 
-    ``outputs`` numbers: the log odds of each class against "generated".
+    ``outputs`` numbers: the log odds of each class against "generated". With ``channels`` it begins with convolutions.
     """
 
     def __init__(
@@ -127,9 +185,12 @@ class NoisyClassifier(nn.Module):
         minibatch: tuple[int, int],
         initial: float,
         rng: torch.Generator,
+        channels: tuple[int, int] | None = None,
     ) -> None:
         super().__init__()
         self.noises = noises
+        self.convolutions = None if channels is None else Convolutions(inputs, channels, initial, rng)
+        inputs = inputs if self.convolutions is None else self.convolutions.outputs
         self.layers = nn.ModuleList(linear(a, b, initial, rng) for a, b in pairwise([inputs, *widths]))
         self.minibatch = MinibatchDiscrimination(widths[-1], *minibatch, initial, rng) if minibatch[0] else None
         self.top = linear(widths[-1] + minibatch[0], outputs, initial, rng)
@@ -140,5 +201,7 @@ class NoisyClassifier(nn.Module):
             size = self.noises[min(k, 1)]
             if rng is not None and size:
                 x = x + size * torch.randn(x.shape, generator=rng, device=x.device)
+            if k == 0 and self.convolutions is not None:
+                x = self.convolutions(x)
             x = torch.nn.functional.leaky_relu(layer(x), 0.2)
         return self.top(x if self.minibatch is None else self.minibatch(x))  # type: ignore[no-any-return]

@@ -122,7 +122,8 @@ class ImprovedGAN(Settings):
     """Salimans et al. 2016: a classifier with a class for generated rows, and minibatch discrimination.
 
     ``labels`` rows of the data, equally many of each class, come with their labels; 0 is a GAN without any. Adam; the
-    ``momentum`` is its β1. ``convolutional`` is the size of the original, for a GPU and images of 28 × 28.
+    ``momentum`` is its β1. ``convolutional`` puts two convolutions, with so many ``channels``, in front of the
+    discriminator and at the end of the generator, in the place of ``hidden``: a size for a GPU.
     """
 
     batch_size: int = 100
@@ -140,6 +141,7 @@ class ImprovedGAN(Settings):
     noise_input: float = 0.3
     noise_hidden: float = 0.5
     convolutional: bool = False
+    channels: tuple[int, ...] = (64, 128)
 
 
 @dataclass(frozen=True)
@@ -161,7 +163,17 @@ class Adversarial(Settings):
 
 
 #: Numbers that make sense as 0.
-_MAY_BE_ZERO = {"seed", "momentum", "codes", "autoencoder_steps", "labels", "noise_input", "noise_hidden", "penalty", "clip"}
+_MAY_BE_ZERO = {
+    "seed",
+    "momentum",
+    "codes",
+    "autoencoder_steps",
+    "labels",
+    "noise_input",
+    "noise_hidden",
+    "penalty",
+    "clip",
+}
 _MAY_BE_ZERO |= {"learning_rate", "minibatch_kernels"}
 
 

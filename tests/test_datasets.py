@@ -207,7 +207,7 @@ def test_what_is_not_mnist_is_refused(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="is not MNIST: what train-images-idx3-ubyte should hold"):
         datasets.mnist(tmp_path)
     (tmp_path / "t10k-images-idx3-ubyte").write_bytes(b"\0\0\x08\3\0")
-    with pytest.raises(ValueError, match="was cut off"):
+    with pytest.raises(ValueError, match="is cut short"):
         datasets.mnist(tmp_path)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import io
 import os
@@ -14,6 +13,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
+
+from .samples.files import read_idx
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[np.uint8]]"
 
@@ -82,24 +83,11 @@ def _places() -> list[Path]:
 def _from_idx(folder: Path) -> dict[str, Array] | None:
     arrays = {}
     for key, (name, _) in FILES.items():
-        plain, packed = folder / name, folder / f"{name}.gz"
-        if plain.is_file():
-            arrays[key] = _idx(plain.read_bytes(), plain)
-        elif packed.is_file():
-            arrays[key] = _idx(gzip.decompress(packed.read_bytes()), packed)
-        else:
+        path = next((path for path in (folder / name, folder / f"{name}.gz") if path.is_file()), None)
+        if path is None:
             return None
+        arrays[key] = read_idx(path, str(path), None)
     return arrays
-
-
-def _idx(raw: bytes, path: Path) -> Array:
-    """An array of bytes in the idx format: 0, 0, 8 (unsigned bytes), dimensions, their sizes, the data."""
-    dimensions = raw[3] if raw[:3] == b"\0\0\x08" and len(raw) > 3 else 0
-    shape = np.frombuffer(raw, ">i4", dimensions, 4) if len(raw) >= 4 + 4 * dimensions else np.zeros(0)
-    start = 4 + 4 * dimensions
-    if not dimensions or len(raw) - start != int(np.prod(shape, dtype=np.int64)):
-        raise ValueError(f"{path} is not an idx file of bytes, or was cut off.")
-    return np.frombuffer(raw, np.uint8, offset=start).reshape([int(size) for size in shape])
 
 
 def _fetched() -> dict[str, Array]:

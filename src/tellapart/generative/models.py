@@ -76,9 +76,11 @@ class Model(Generic[S]):
         """Without what networks do only while they are trained."""
         for network in self.networks.values():
             network.eval()
-        yield
-        for network in self.networks.values():
-            network.train()
+        try:
+            yield
+        finally:
+            for network in self.networks.values():
+                network.train()
 
     def descend(self, name: str, loss: Tensor) -> Tensor:
         """One step of an optimiser, if the loss and its gradient are finite."""

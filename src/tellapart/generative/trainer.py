@@ -87,6 +87,10 @@ class Trainer:
         self.step = 0
         if found:
             tensors, facts = found
+            if facts["device"] != self.device.type:
+                raise ValueError(
+                    f"The run was made on {facts['device']}, and goes on exactly only there, not on {self.device.type}."
+                )
             checkpoints.restore(self.model.networks, self.model.optimisers, tensors, facts)
             self.rng.set_state(tensors["rng"])
             self.step = facts["step"]
@@ -142,6 +146,7 @@ class Trainer:
         tensors, facts = checkpoints.state_of(self.model.networks, self.model.optimisers)
         data = {key: getattr(self.data, key) for key in ("name", "shape", "classes", "digest")}
         facts |= {"model": self.name, "settings": self.settings.as_dict(), "step": self.step, "data": data}
+        facts |= {"device": self.device.type}
         checkpoints.write(self.path, tensors | {"rng": self.rng.get_state()}, facts)
 
     def call(self, callbacks: list[Callback], scalars: Mapping[str, float]) -> None:

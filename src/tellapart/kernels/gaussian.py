@@ -254,7 +254,7 @@ class _MixtureTile(torch.autograd.Function):
         (G,), (za, zb, slope) = grads, ctx.saved_tensors
         asks_za, asks_ha, asks_zb, asks_hb, _, _ = ctx.needs_input_grad
         W = (G * slope).to(za.dtype)
-        if za.data_ptr() == zb.data_ptr() and za.shape == zb.shape:
+        if asks_za and asks_zb and za.data_ptr() == zb.data_ptr() and za.shape == zb.shape:
             # Points with themselves: the engine adds up both sides, and their sum takes one product instead of two.
             W, asks_zb, asks_hb = W + W.T, False, False
         return (

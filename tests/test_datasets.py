@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-from tellapart import datasets
+from tellapart import _mnist, datasets
 
 N = 40_000
 GENERATED = {
@@ -165,3 +167,55 @@ def test_the_table_of_tumours_is_standardised():
     table = datasets.breast_cancer()
     assert table.mean(0).numpy() == pytest.approx(np.zeros(30), abs=1e-12)
     assert table.var(0, correction=0).numpy() == pytest.approx(np.ones(30))
+
+
+MNIST = Path(__file__).parents[2] / "shared" / "data" / "mnist"
+with_mnist = pytest.mark.skipif(not MNIST.exists(), reason="needs the idx files of MNIST")
+
+
+def idx(array):
+    return bytes([0, 0, 8, array.ndim]) + np.array(array.shape, ">i4").tobytes() + array.tobytes()
+
+
+@with_mnist
+def test_mnist_is_read_from_a_folder_and_from_the_cache(tmp_path, monkeypatch):
+    found = datasets.mnist(MNIST)
+    assert (found.images.shape, found.test_images.shape) == ((60_000, 28, 28), (10_000, 28, 28))
+    assert found.labels.bincount().tolist()[:3] == [5923, 6742, 5958]
+    monkeypatch.delenv("TELLAPART_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    calls = []
+    monkeypatch.setattr(_mnist, "_fetched", lambda: calls.append(1) or _mnist.load(MNIST))
+    for _ in range(2):
+        assert all(map(torch.equal, datasets.mnist(), found))
+    assert calls == [1]
+    monkeypatch.setattr(_mnist, "_fetched", None)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "empty"))
+    monkeypatch.setenv("TELLAPART_DATA", str(MNIST.parent))
+    assert torch.equal(datasets.mnist().images, found.images)
+
+
+def test_what_is_not_mnist_is_refused(tmp_path, monkeypatch):
+    with pytest.raises(ValueError, match="does not hold MNIST: it needs the files train-images-idx3-ubyte"):
+        datasets.mnist(tmp_path)
+    for key, (name, _) in _mnist.FILES.items():
+        shape = (10,) if "labels" in key else (10, 28, 28)
+        (tmp_path / name).write_bytes(idx(np.zeros(shape, np.uint8)))
+    with pytest.raises(ValueError, match="is not MNIST: its labels occur"):
+        datasets.mnist(tmp_path)
+    monkeypatch.setattr(_mnist, "COUNTS", {})
+    with pytest.raises(ValueError, match="is not MNIST: what train-images-idx3-ubyte should hold"):
+        datasets.mnist(tmp_path)
+    (tmp_path / "t10k-images-idx3-ubyte").write_bytes(b"\0\0\x08\3\0")
+    with pytest.raises(ValueError, match="is cut short"):
+        datasets.mnist(tmp_path)
+
+
+def test_mnist_that_cannot_be_fetched_says_what_to_do(tmp_path, monkeypatch):
+    monkeypatch.delenv("TELLAPART_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    failed = subprocess.CompletedProcess([], 1, "", "ERROR: no network")
+    monkeypatch.setattr(_mnist.subprocess, "run", lambda *_, **__: failed)
+    with pytest.raises(OSError, match=r"could not be fetched \(ERROR: no network\)\. Put its four idx files"):
+        datasets.mnist()
+    assert not list(tmp_path.rglob("*.npz"))

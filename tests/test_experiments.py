@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tellapart.experiments import blobs, speed
+from tellapart.experiments import blobs, gans, speed
 
 
 def test_speed_times_methods_that_agree(tmp_path, monkeypatch, capsys):
@@ -36,3 +36,24 @@ def test_blobs_writes_its_curves_and_resumes(tmp_path, monkeypatch, capsys):
     assert all(0 <= value <= 1 for curve in curves.values() for value in curve["mean"])
     monkeypatch.setattr(blobs, "trial", None)  # what is done is not done again
     assert blobs.run(tmp_path, quick=True) == first
+
+
+def test_gans_draws_four_models_and_resumes(tmp_path, monkeypatch, capsys):
+    small = {"batch_size": 50, "hidden": [16, 32]}
+    models = {title: (name, settings | small) for title, (name, settings) in gans.MODELS.items()}
+    models["improved GAN"][1].update(labels=100, discriminator=[32])
+    monkeypatch.setattr(gans, "MODELS", models)
+    monkeypatch.setattr(gans, "DATA", "digits")
+    monkeypatch.setattr(gans, "STEPS", {"quick": 20})
+    first = gans.run(tmp_path, quick=True)
+    assert "feature matching" in capsys.readouterr().out
+    assert first["held out"]["covered"] == 10
+    assert first["held out"]["accuracy"] > 0.9
+    for row in first["models"].values():
+        assert sum(row["proportions"]) == pytest.approx(1)
+        assert 0 <= row["entropy"] <= 2.31
+        assert 0.1 <= row["confidence"] <= 1
+    assert (tmp_path / "gans.png").stat().st_size > 10_000
+    assert json.loads((tmp_path / "gans.json").read_text()) == first
+    monkeypatch.setattr(gans.generative.models.Model, "descend", None)  # what is done is not done again
+    assert gans.run(tmp_path, quick=True) == first

@@ -2,7 +2,7 @@
 
 from importlib.metadata import version as _version
 
-from . import datasets, kernels
+from . import datasets, kernels, losses
 from .criticism import Exemplar, Weights, witness
 from .estimators import (
     BlockEstimate,
@@ -45,6 +45,7 @@ __all__ = [
     "fit_kernel",
     "kernels",
     "learned_test",
+    "losses",
     "median_bandwidth",
     "mmd2",
     "mmd2_variance",

@@ -102,18 +102,25 @@ class InThisThread:
 def pool() -> Generator[Pool | InThisThread, None, None]:
     """As many single-core threads as torch is set to use; none is left when the block ends, however it ends."""
     if torch.get_num_threads() == 1:
-        was_flushing = _flushes_denormals()
-        torch.set_flush_denormal(True)
-        try:
+        with flushing_denormals():
             yield InThisThread()
-        finally:
-            torch.set_flush_denormal(was_flushing)
         return
     workers = Pool()
     try:
         yield workers
     finally:
         workers.close()
+
+
+@contextmanager
+def flushing_denormals() -> Generator[None, None, None]:
+    """Denormal numbers count as 0 in this thread, and in those that it starts."""
+    was_flushing = _flushes_denormals()
+    torch.set_flush_denormal(True)
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(was_flushing)
 
 
 def _prepare_thread() -> None:

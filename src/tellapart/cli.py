@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import json
 import os
 import re
 import shlex
@@ -13,13 +14,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from . import __version__, compare, demo, report
+from . import __version__, _memory, compare, demo, report
 from ._files import check_writable, write_whole
 from .learning import NAMES
 
 EXPERIMENTS = {
     "speed": "Figure 1, the permutation test against spectral tests",
     "blobs": "Figure 2, bandwidths chosen by MMD, t and power",
+    "gans": "Figure 4, digits drawn by four generative models",
 }
 
 _EXAMPLES = """\
@@ -47,6 +49,10 @@ _FLAGS = (
     (r"\bkernel='(\w+)'", r"--kernel \1"),
     (r"\bpermutations=", "--permutations "),
 )
+
+
+#: The models that `train` takes. The names are here too, so that the command line starts without the models.
+MODELS = ("gmmn", "t-gmmn", "feature-matching", "improved-gan", "adversarial")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -89,6 +95,8 @@ def _parser() -> argparse.ArgumentParser:
     reproduce.add_argument("--quick", action="store_true", help="a smaller version, in minutes")
     reproduce.add_argument("--out", type=Path, default=Path("out"), help="folder for figures and numbers (out)")
     reproduce.set_defaults(run=_reproduce)
+    _add_train(commands)
+    _add_sample(commands)
     return parser
 
 
@@ -163,6 +171,29 @@ def _compare(options: argparse.Namespace) -> int:
     return int(options.fail_on_difference and found.reject())
 
 
+def _add_train(commands: Any) -> None:
+    train = commands.add_parser("train", help="train a generative model with MMD, t or an improved GAN")
+    train.add_argument("model", choices=list(MODELS))
+    train.add_argument("--data", required=True, help="mnist, digits, a folder of images, or a file of them")
+    train.add_argument("--out", type=Path, required=True, help="folder for checkpoints, log and samples")
+    train.add_argument("--resume", action="store_true", help="go on with the run in that folder")
+    train.add_argument("--steps", type=int)
+    train.add_argument("--batch-size", type=int)
+    train.add_argument("--seed", type=int)
+    train.add_argument("--set", nargs="+", action="extend", default=[], metavar="KEY=VALUE", help="any other setting")
+    train.add_argument("--device", help="cpu or cuda (a GPU if there is one)")
+    train.set_defaults(run=_train)
+
+
+def _add_sample(commands: Any) -> None:
+    sample = commands.add_parser("sample", help="draw images from a trained model")
+    sample.add_argument("folder", type=Path, metavar="RUN", help="the folder of a training run")
+    sample.add_argument("--n", type=int, default=10_000, help="how many images (10000)")
+    sample.add_argument("--out", type=Path, required=True, help="an .npz or .npy file")
+    sample.add_argument("--seed", type=int, default=0)
+    sample.set_defaults(run=_sample)
+
+
 def _demo(options: argparse.Namespace) -> None:
     report.check_installed()
     check_writable(options.out, "The report")
@@ -194,8 +225,37 @@ def _explained(error: Exception) -> str:
     text = " ".join(str(error).split())
     if isinstance(error, MemoryError):
         text = f"There is not enough memory. {text} Give --max-rows or --max-memory.".replace("  ", " ")
-    elif not isinstance(error, (ValueError, TypeError, OSError, ImportError)):
+    elif not isinstance(error, (ValueError, TypeError, OSError, ImportError, ArithmeticError)):
         text = f"{type(error).__name__}: {text or 'no message'}. Set TELLAPART_DEBUG=1 to see where."
     for pattern, flag in _FLAGS:
         text = re.sub(pattern, flag, text)
     return text or type(error).__name__
+
+
+def _train(options: argparse.Namespace) -> None:
+    from .generative import train
+
+    _memory.keep_freed()
+    settings = dict(map(_setting, options.set))
+    settings |= {key: value for key in ("steps", "batch_size", "seed") if (value := getattr(options, key)) is not None}
+    train(options.model, options.data, options.out, settings, resume=options.resume, device=options.device)
+    print(f"The trained model, its log and samples are in {options.out}")
+
+
+def _sample(options: argparse.Namespace) -> None:
+    from .generative import save_samples
+
+    print(f"{save_samples(options.folder, options.n, options.out, options.seed)} are in {options.out}")
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    """KEY=VALUE, where the value is JSON (hidden=[64,64]), numbers with commas (hidden=64,64) or a word."""
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise ValueError(f"--set takes KEY=VALUE, but got {text!r}.")
+    for form in (value, f"[{value}]"):
+        try:
+            return key.replace("-", "_"), json.loads(form)
+        except json.JSONDecodeError:
+            continue
+    return key.replace("-", "_"), value

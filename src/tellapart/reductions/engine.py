@@ -126,6 +126,8 @@ def _gradients(
         shared: list[Tensor | None] = [None] * len(parameters)
         for columns in tiling.across(rows):
             checkpoint()
+            if not tiling.asks_for_gradients(rows, columns):
+                continue
             key = rows.pooled.start, columns.pooled.start
             tile, a, b = kept.pop(key) if key in kept else tiling.differentiable_tile(rows, columns)
             if not tile.requires_grad:
@@ -148,7 +150,12 @@ def _gradients(
             for total, part in zip(of_parameters, shared, strict=True):
                 if total is not None and part is not None:
                     total += part
-    return [None if total is None else (total.double() * scale).to(total) for total in totals]
+    return [None if total is None else _scaled(total, scale) for total in totals]
+
+
+def _scaled(total: Tensor, scale: float) -> Tensor:
+    """total · scale, in place if the scale is a number of single precision too."""
+    return total.mul_(scale) if 1e-30 < scale < 1e30 else (total.double() * scale).to(total)
 
 
 def _plus(a: Tensor | None, b: Tensor | None) -> Tensor | None:

@@ -172,7 +172,8 @@ class _SumsReduction:
         sums, squares, diagonals = grads
         slope = 2 * self._times(rows, columns) * float(squares[self._pair(rows, columns)])
         down = sums[columns.sample, rows.pooled].to(tile)[:, None]
-        result = (down + sums[rows.sample, columns.pooled].to(tile)).add_(tile, alpha=slope)
+        result = down + sums[rows.sample, columns.pooled].to(tile)
+        result = result.add_(tile, alpha=slope) if slope else result
         result = strict_upper(result, rows, columns)
         for which, diagonal in self._diagonals(rows, columns, result):
             diagonal += float(diagonals[which])

@@ -94,6 +94,11 @@ class Tiling:
             setattr(self._of_thread, name, memory)
         return memory[: math.prod(shape)].view(shape)
 
+    def asks_for_gradients(self, rows: Block, columns: Block) -> bool:
+        """Whether the tile between two blocks depends on anything that asks for a gradient."""
+        points = (leaf for block in (rows, columns) for leaf in leaves(self.features[block.sample]))
+        return any(tensor.requires_grad for tensor in (*points, *self.kernel.parameters()))
+
     def differentiable_tile(self, rows: Block, columns: Block) -> tuple[Tensor, list[Tensor], list[Tensor]]:
         """A tile with a graph behind it, and the leaves of that graph on the side of the rows and the columns."""
         a, b = (

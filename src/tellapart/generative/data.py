@@ -1,0 +1,92 @@
+"""What generative models are trained on: rows from 0 to 1, with labels where there are any, and some held out."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from .. import datasets
+from ..samples import open_source
+from ..samples.images import Images
+
+
+@dataclass(frozen=True)
+class Data:
+    """Images as rows of pixels from 0 to 1; ``shape`` is that of an image."""
+
+    name: str
+    shape: tuple[int, ...]
+    rows: Tensor
+    held_out: Tensor
+    labels: Tensor | None = None
+    held_out_labels: Tensor | None = None
+
+    @property
+    def pixels(self) -> int:
+        """Coordinates of a row."""
+        return math.prod(self.shape)
+
+    @property
+    def classes(self) -> int:
+        """How many labels there are, 0 for none."""
+        return 0 if self.labels is None else int(self.labels.max()) + 1
+
+    @cached_property
+    def digest(self) -> str:
+        """Tells one data set from another, so that a run is not resumed on other data."""
+        return hashlib.sha256(self.rows.numpy().tobytes()).hexdigest()[:16]
+
+    def labelled(self, count: int, rng: torch.Generator) -> tuple[Tensor, Tensor]:
+        """``count`` rows with their labels, equally many of each class."""
+        assert self.labels is not None
+        classes = self.labels.unique()
+        order = torch.randperm(len(self.rows), generator=rng)
+        chosen = torch.cat([order[self.labels[order] == c][: count // len(classes)] for c in classes])
+        if len(chosen) < count // len(classes) * len(classes) or not len(chosen):
+            raise ValueError(
+                f"labels={count} asks for {count // len(classes)} of each class, and {self.name} has less."
+            )
+        return self.rows[chosen], self.labels[chosen]
+
+
+def load(name: str, held_out: float = 1 / 6) -> Data:
+    """MNIST, digits, or images of whatever kind `samples.open_source` reads, of which a share is held out.
+
+    >>> load("digits").rows.shape
+    torch.Size([1498, 64])
+    """
+    if name == "mnist":
+        train, labels, test, test_labels = datasets.mnist()
+        rows, out = (images.flatten(1).float() / 255 for images in (train, test))
+        return Data(name, (28, 28), rows, out, labels, test_labels)
+    if name == "digits":
+        images, labels = datasets.digits(labels=True)
+        return _split(name, (8, 8), images.flatten(1).float(), labels, held_out)
+    if not Path(name).exists():
+        raise ValueError(f"--data must be mnist, digits, a folder of images or a file of them, but is {name!r}.")
+    source = open_source(name, "data")
+    content = source.content
+    if not isinstance(content, Images):
+        raise ValueError(f"{name} holds a {source.kind}, but generative models are trained on images.")
+    rows = content.planes(slice(None), torch.float32).movedim(1, -1).flatten(1)
+    return _split(str(Path(name).resolve()), content.shape, rows, None, held_out)
+
+
+def _split(name: str, shape: tuple[int, ...], rows: Tensor, labels: Tensor | None, held_out: float) -> Data:
+    order = torch.from_numpy(np.random.default_rng(0).permutation(len(rows)))
+    out, kept = order[: int(held_out * len(rows))], order[int(held_out * len(rows)) :]
+    return Data(
+        name,
+        shape,
+        rows[kept],
+        rows[out],
+        None if labels is None else labels[kept],
+        None if labels is None else labels[out],
+    )

@@ -120,7 +120,7 @@ def test_a_file_with_one_column(capsys):
     for k in range(2):
         np.savetxt(f"{k}.csv", np.random.default_rng(k).normal(size=40) + 3 * k)
     assert main(["compare", "0.csv", "1.csv"]) == 0
-    assert "Largest weights: 0 1.00." in capsys.readouterr().out
+    assert "Largest weights: 0 1.000." in capsys.readouterr().out
 
 
 def test_rows_that_are_images(capsys):

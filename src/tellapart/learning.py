@@ -335,19 +335,30 @@ class _Run:
         self._labels: dict[tuple[int, int], Tensor] = {}
 
     def scan(self) -> None:
-        """Multiply the bandwidth by powers of 2, and leave it where the criterion on the training rows is best."""
+        """Multiply the bandwidth by powers of 2, and leave it where the score on the training rows is best.
+
+        Not so small that most points see no other: what such a kernel says hangs on a pair or two, and tests with
+        it are hardly tests, since almost all permutations give the same value.
+        """
         parameter = _bandwidth(self.kernel)
         if parameter is None:
             return
         first = parameter.detach().clone()
         rows = [Z[:1000] for Z in self.train]
-        scores = []
+        scores: list[float] = []
         with torch.no_grad():
             for factor in _FACTORS:
                 parameter.copy_(first + math.log(factor))
-                scores.append(float(self.look(*rows).score))
+                near = math.inf if len(scores) > len(_FACTORS) // 2 else self._neighbours(*rows)
+                scores.append(float(self.look(*rows).score) if near >= 0.5 else -math.inf)
             best = int(np.argmax(np.nan_to_num(scores, nan=-math.inf)))
             parameter.copy_(first + math.log(_FACTORS[best]))
+
+    def _neighbours(self, X: Tensor, Y: Tensor) -> float:
+        """How many others a point sees: the mean sum of a row of the kernel matrix, without the point itself."""
+        rows = torch.cat([X[:100], Y[:100]])
+        K = self.kernel(rows)
+        return float((K.sum() - K.diagonal().sum()) / len(rows)) * (len(X) + len(Y)) / len(rows)
 
     def disturb(self) -> None:
         """Move every parameter a little."""

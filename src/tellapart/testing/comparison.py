@@ -286,7 +286,7 @@ def compare(
     """
     start = time.perf_counter()
     check_level(alpha)
-    if (1 + swap) > alpha * (permutations + 1) + 1e-9:
+    if isinstance(permutations, int) and 1 <= permutations < (1 + swap) / alpha - 1 - 1e-9:
         raise ValueError(
             f"With {permutations} permutations p is at least {(1 + swap) / (permutations + 1):.3g}, so nothing can "
             f"be found at level {alpha:g}. Give at least permutations={math.ceil((1 + swap) / alpha) - 1}."

@@ -148,18 +148,19 @@ class ImprovedGAN(Settings):
 class Adversarial(Settings):
     """The kernel maximises t while the generator minimises it, which the paper's footnote calls hard.
 
-    Stable with: a kernel on features z(x) of a network whose gradient at data and samples is held near 1 (``penalty``),
-    beside the kernel on raw pixels, which the network cannot switch off; several steps of the kernel for each of the
-    generator; Adam with little momentum.
+    What keeps it from diverging: a network z whose gradient at data and samples is held near 1 (``penalty``), seen
+    beside the raw pixels, which it cannot switch off; a kernel that learns much more slowly than the generator, because
+    t has no upper bound; Adam with little momentum. With a kernel as quick as the generator t stays above 50.
     """
 
     batch_size: int = 250
-    learning_rate: float = 0.0003
+    initial: float = 0.2
+    learning_rate: float = 0.002
     momentum: float = 0.5
     features: tuple[int, ...] = (256, 128, 16)
-    kernel_learning_rate: float = 0.0003
-    kernel_steps: int = 2
-    penalty: float = 1.0
+    kernel_learning_rate: float = 0.0001
+    kernel_steps: int = 1
+    penalty: float = 10.0
 
 
 #: Numbers that make sense as 0.

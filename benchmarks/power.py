@@ -34,6 +34,7 @@ from torch import Tensor
 
 import tellapart as ta
 from tellapart import datasets, nulls
+from tellapart._files import write_json
 from tellapart.samples.files import read_idx
 from tellapart.testing.learned import bonferroni
 
@@ -224,7 +225,7 @@ def pvalues(
         for kind, futures in runs.items():
             found[kind] += [future.result() for future in futures]
         found["seconds"] += time.perf_counter() - begin
-        _write(path, found)
+        write_json(path, found)
     if (added := len(found["power"]) - before) > 0:
         print(f"  {problem} {method}: {added} repetitions in {time.perf_counter() - start:.0f} s", flush=True)
     return found | {kind: found[kind][:repetitions] for kind in ("power", "level")}
@@ -270,7 +271,7 @@ def run(
             pool.shutdown(cancel_futures=True)
             raise
     result = {"repetitions": repetitions, "settings": asdict(settings), "problems": rates}
-    _write(out / "power.json", result)
+    write_json(out / "power.json", result)
     draw(result, out / "power.png")
     print(table(result))
     return result
@@ -342,13 +343,6 @@ def draw(result: dict[str, Any], path: Path) -> None:
         handles, labels = panels[0].get_legend_handles_labels()
         figure.legend(handles[::-1], labels[::-1], loc="outside upper right", ncols=2, frameon=False)
         figure.savefig(path, dpi=200)
-
-
-def _write(path: Path, value: Any) -> None:
-    """Whole or not at all."""
-    unfinished = path.with_suffix(f".{os.getpid()}.tmp")
-    unfinished.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
-    os.replace(unfinished, path)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,19 @@
-"""Writing files so that they appear whole or not at all."""
+"""Writing files so that they appear whole or not at all, and tensors with facts about them in one file."""
 
 from __future__ import annotations
 
+import json
 import os
-import secrets
 import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
 
 
 def check_writable(path: str | PathLike[str], what: str) -> None:
@@ -34,19 +41,58 @@ def check_writable(path: str | PathLike[str], what: str) -> None:
         ) from None
 
 
+@contextmanager
+def draft(path: str | PathLike[str]) -> Iterator[Path]:
+    """Another name in the same folder to write to. If the block ends well, that file is put in the place of ``path``.
+
+    It is on the disk before it gets its name: whatever interrupts the writing, what was there before is still there.
+    """
+    target = Path(path).expanduser()
+    unfinished = target.with_name(f".{target.name}.{os.getpid()}.unfinished")
+    try:
+        yield unfinished
+        with unfinished.open("rb") as file:
+            os.fsync(file.fileno())
+        os.replace(unfinished, target)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
 def write_whole(path: str | PathLike[str], text: str) -> None:
-    """Write ``text`` to a file of another name in the same folder, and then give it its name."""
+    """Write a text file."""
     target = Path(path).expanduser()
     if _special(target):
         target.write_text(text, encoding="utf-8")
         return
-    draft = target.with_name(f".tellapart-{os.getpid()}-{secrets.token_hex(4)}.tmp")
+    with draft(target) as unfinished:
+        unfinished.write_text(text, encoding="utf-8", newline="\n")
+
+
+def write_json(path: str | PathLike[str], value: Any) -> None:
+    """Write a JSON file that people can read."""
+    write_whole(path, json.dumps(value, indent=1) + "\n")
+
+
+def write_tensors(path: str | PathLike[str], tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
+    """Write tensors to a safetensors file, and facts about them as JSON in its header."""
+    flat = {name: value.detach().cpu().clone().contiguous() for name, value in tensors.items()}
+    with draft(path) as unfinished:
+        save_file(flat, unfinished, {"tellapart": json.dumps(facts)})
+
+
+def read_tensors(path: str | PathLike[str], what: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Read what `write_tensors` wrote; ``what`` it should be is said where it is not."""
     try:
-        with draft.open("x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        os.replace(draft, target)
-    finally:
-        draft.unlink(missing_ok=True)
+        opened = safe_open(str(path), "pt")
+    except SafetensorError as error:
+        raise ValueError(f"{path} is not a safetensors file: {error}.") from None
+    with opened as file:
+        metadata = file.metadata() or {}
+        if "tellapart" not in metadata:
+            raise ValueError(f"{path} is a safetensors file, but not {what}.")
+        # Copies: tensors in a mapped file are not aligned, and sums over them may round another way.
+        tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
+    return tensors, json.loads(metadata["tellapart"])
 
 
 def _special(path: Path) -> bool:

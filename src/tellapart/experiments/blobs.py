@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import os
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ import torch
 
 from .. import nulls
 from .._extras import extra
+from .._files import write_json
 from .._progress import reporting
 from ..datasets import blobs
 from ..kernels import Grid
@@ -60,10 +60,10 @@ def run(out: Path, quick: bool = False, progress: bool | None = None) -> dict[st
                     rows.append(trial(ratio, permutations, seed=1000 * ratio + r))
                     if report is not None:
                         report(k * repetitions + r + 1, len(RATIOS) * repetitions)
-                _write(path, rows)
+                write_json(path, rows)
             trials[ratio] = json.loads(path.read_text())
     result = summary(trials, repetitions, permutations)
-    _write(out / "blobs.json", result)
+    write_json(out / "blobs.json", result)
     draw(result, trials, out)
     print(table(result))
     return result
@@ -171,13 +171,6 @@ def draw(result: dict[str, Any], trials: dict[int, Any], out: Path) -> None:
         power.legend(frameon=False, fontsize=9, loc="center left", bbox_to_anchor=(1, 0.5))
         for kind in ("png", "pdf"):
             figure.savefig(out / f"blobs.{kind}", dpi=200)
-
-
-def _write(path: Path, value: Any) -> None:
-    """Whole or not at all."""
-    unfinished = path.with_suffix(f".{os.getpid()}.tmp")
-    unfinished.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
-    os.replace(unfinished, path)
 
 
 if __name__ == "__main__":

@@ -10,12 +10,12 @@ again. Beside the pictures: MMD², t and the p-value against held-out digits, an
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import Any
 
 from .. import generative
 from .._extras import extra
+from .._files import write_json
 from ..generative import checkpoints
 from ..generative.evaluation import evaluate, fitted
 from ..generative.runs import LOOKED_AT, against, as_images, grid
@@ -60,7 +60,7 @@ def run(out: Path, quick: bool = False, progress: bool | None = None) -> dict[st
         found = {"model": name, "settings": settings} | against(model, data, seed=1)
         result["models"][title] = found | evaluate(rows, classifier).as_dict()
         pictures[title] = grid(as_images(rows[:100], data.shape))
-        checkpoints.write_text(out / "gans.json", json.dumps(result, indent=1) + "\n")
+        write_json(out / "gans.json", result)
     draw(pictures, steps, out)
     print(table(result))
     return result

@@ -10,7 +10,6 @@ given. Everything is timed in one run and in turns: trust the ratios, not the se
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import statistics
 import time
@@ -24,6 +23,7 @@ import numpy as np
 import torch
 
 from .._extras import extra
+from .._files import write_json
 from .._progress import reporting
 from ..kernels import Precomputed
 from ..selection import median_bandwidth
@@ -87,7 +87,7 @@ def run(out: Path, quick: bool = False, progress: bool | None = None) -> dict[st
                 report(done, len(effort.sizes))
     result = _summary(by_threads, by_size, cores) | {"quick": quick, "limit": effort.limit}
     out.mkdir(parents=True, exist_ok=True)
-    (out / "speed.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    write_json(out / "speed.json", result)
     draw(result, out)
     print(table(result))
     return result

@@ -1,54 +1,21 @@
-"""Checkpoints: one safetensors file with every tensor, and everything else as JSON in its header.
-
-One file, renamed into place when it is whole and on the disk: whatever interrupts the writing, the last good checkpoint
-is still there.
-"""
+"""What a checkpoint keeps: every tensor of networks and optimisers by name, and their plain settings."""
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-
-def write(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
-    """Write a checkpoint; it appears whole or not at all."""
-    flat = {name: value.detach().cpu().clone().contiguous() for name, value in tensors.items()}
-    unfinished = path.with_name(f".{path.name}.unfinished")
-    save_file(flat, unfinished, {"tellapart": json.dumps(facts)})
-    with unfinished.open("rb") as file:
-        os.fsync(file.fileno())
-    os.replace(unfinished, path)
+from .._files import read_tensors
 
 
 def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Read what `write` wrote."""
-    try:
-        opened = safe_open(str(path), "pt")
-    except SafetensorError as error:
-        raise ValueError(f"{path} is not a checkpoint: {error}.") from None
-    with opened as file:
-        metadata = file.metadata() or {}
-        if "tellapart" not in metadata:
-            raise ValueError(f"{path} is a safetensors file, but not a checkpoint of a training run.")
-        # Copies: tensors in a mapped file are not aligned, and sums over them may round another way.
-        tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
-    return tensors, json.loads(metadata["tellapart"])
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a text file; it appears whole or not at all."""
-    unfinished = path.with_name(f".{path.name}.unfinished")
-    unfinished.write_text(text)
-    os.replace(unfinished, path)
+    """The tensors and the facts of a checkpoint."""
+    return read_tensors(path, "a checkpoint of a training run")
 
 
 def state_of(

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 from torch.optim import Adam
 
+from .._files import write_tensors
 from .._progress import Wish, reporting
 from . import checkpoints
 from .data import Data
@@ -97,7 +98,7 @@ def fitted(data: Data, folder: Path, *, epochs: int = 8, seed: int = 0, progress
     classifier.accuracy = float(right.double().mean())
     folder.mkdir(parents=True, exist_ok=True)
     tensors, facts = checkpoints.state_of({"classifier": classifier}, {})
-    checkpoints.write(path, tensors, facts | {"accuracy": classifier.accuracy})
+    write_tensors(path, tensors, facts | {"accuracy": classifier.accuracy})
     return classifier
 
 

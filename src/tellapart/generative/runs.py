@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,6 +13,7 @@ import torch
 from torch import Tensor
 
 from .. import _workers
+from .._files import draft
 from .._progress import Wish
 from .._rng import RNG, seed_of
 from ..estimators import estimate
@@ -81,13 +81,11 @@ def save_samples(out: str | Path, n: int, path: str | Path, rng: RNG = 0) -> str
     if n < 1:
         raise ValueError(f"n must be at least 1, but is {n}.")
     images = sample(out, n, rng)
-    unfinished = path.with_name(f".unfinished-{path.name}")
-    with unfinished.open("wb") as file:
+    with draft(path) as unfinished, unfinished.open("wb") as file:
         if path.suffix == ".npz":
             np.savez_compressed(file, images=images)
         else:
             np.save(file, images)
-    os.replace(unfinished, path)
     return f"{n:,} images of {' × '.join(map(str, images.shape[1:]))}"
 
 

@@ -165,17 +165,18 @@ class Adversarial(Settings):
 
 #: Numbers that make sense as 0.
 _MAY_BE_ZERO = {
-    "seed",
-    "momentum",
-    "codes",
     "autoencoder_steps",
-    "labels",
-    "noise_input",
-    "noise_hidden",
-    "penalty",
     "clip",
+    "codes",
+    "labels",
+    "learning_rate",
+    "minibatch_kernels",
+    "momentum",
+    "noise_hidden",
+    "noise_input",
+    "penalty",
+    "seed",
 }
-_MAY_BE_ZERO |= {"learning_rate", "minibatch_kernels"}
 
 
 def _checked(name: str, value: Any, kind: Any) -> Any:

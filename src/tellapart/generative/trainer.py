@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from .. import _workers
+from .._files import write_tensors, write_whole
 from .._progress import Wish, reporting
 from . import checkpoints
 from .data import Data
@@ -147,7 +148,7 @@ class Trainer:
         data = {key: getattr(self.data, key) for key in ("name", "shape", "classes", "digest")}
         facts |= {"model": self.name, "settings": self.settings.as_dict(), "step": self.step, "data": data}
         facts |= {"device": self.device.type}
-        checkpoints.write(self.path, tensors | {"rng": self.rng.get_state()}, facts)
+        write_tensors(self.path, tensors | {"rng": self.rng.get_state()}, facts)
 
     def call(self, callbacks: list[Callback], scalars: Mapping[str, float]) -> None:
         """Tell callbacks about this step."""
@@ -170,7 +171,7 @@ def read_log(path: Path, last: int | None = None) -> list[dict[str, Any]]:
 
 def cut_log(path: Path, last: int) -> None:
     """Take out what a killed run logged after its last checkpoint: it will be logged again."""
-    checkpoints.write_text(path, "".join(json.dumps(entry) + "\n" for entry in read_log(path, last)))
+    write_whole(path, "".join(json.dumps(entry) + "\n" for entry in read_log(path, last)))
 
 
 def stream(*path: int) -> int:

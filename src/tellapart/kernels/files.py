@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
-from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import nn
 
+from .._files import read_tensors, write_tensors
 from .base import Combination, Kernel, Product, Sum
 from .deep import MLP, Deep
 from .gaussian import ARD, Gaussian, Mixture
@@ -28,14 +25,7 @@ _COMBINED: dict[str, type[Combination]] = {kind.__name__: kind for kind in (Sum,
 
 def save(kernel: Kernel, path: str | os.PathLike[str]) -> None:
     """Write a kernel to one ``.safetensors`` file; it appears whole or not at all."""
-    path = Path(path)
-    tensors = {name: value.detach().cpu().clone().contiguous() for name, value in kernel.state_dict().items()}
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        save_file(tensors, unfinished, {"tellapart": json.dumps(_describe(kernel))})
-        os.replace(unfinished, path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    write_tensors(path, kernel.state_dict(), _describe(kernel))
 
 
 def load(path: str | os.PathLike[str], network: nn.Module | None = None) -> Kernel:
@@ -49,16 +39,8 @@ def load(path: str | os.PathLike[str], network: nn.Module | None = None) -> Kern
         For a `Deep` kernel whose network is not an `MLP`: a network of the same architecture, whose weights are
         then replaced by the stored ones.
     """
-    try:
-        opened = safe_open(str(path), "pt")
-    except SafetensorError as error:
-        raise ValueError(f"{path} is not a safetensors file: {error}.") from None
-    with opened as file:
-        metadata = file.metadata() or {}
-        if "tellapart" not in metadata:
-            raise ValueError(f"{path} is a safetensors file, but not a kernel written by tellapart.kernels.save.")
-        state = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    kernel = _make(json.loads(metadata["tellapart"]), network)
+    state, spec = read_tensors(path, "a kernel written by tellapart.kernels.save")
+    kernel = _make(spec, network)
     kernel.load_state_dict(state, assign=True)
     return kernel
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import tellapart as ta
-from tellapart import learning
+from tellapart import learning, starts
 from tellapart.kernels import ARD, MLP, Deep, Gaussian, Laplacian, Linear, Mixture
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -46,7 +46,7 @@ def test_coordinates_alone_are_measured_in_deviations_of_the_null():
 
     X, Y = one_differs(40, 6, d=3, which=0)
     X[:, 2] = Y[:, 2] = 5.0
-    found = learning._standardised(torch.cat([X, Y]), 40)
+    found = starts.differences_alone(torch.cat([X, Y]), 40)
     for j in (0, 1):
         x, y = X[:, j : j + 1].double(), Y[:, j : j + 1].double()
         values = []

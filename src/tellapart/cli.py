@@ -16,7 +16,7 @@ from typing import Any
 
 from . import __version__, _memory, compare, demo, report
 from ._files import check_writable, write_whole
-from .learning import NAMES
+from .starts import NAMES
 
 EXPERIMENTS = {
     "speed": "Figure 1, the permutation test against spectral tests",

@@ -17,19 +17,16 @@ from ._progress import Wish, reporting
 from ._rng import RNG, seed_of
 from .discriminant import fit_witness
 from .estimators import mmd2_from, ratio, second_order_from, variance_from
-from .kernels import ARD, MLP, Deep, Gaussian, Kernel, as_kernel
+from .kernels import ARD, Kernel
 from .reductions import Memory, Progress
 from .samples import as_pair
-from .selection import median_bandwidth, select_bandwidth
+from .selection import select_bandwidth
+from .starts import named_kernel, screened
 
 Criterion = Literal["t", "power", "mmd"]
-#: Kernels that can be named instead of made.
-NAMES = ("rbf", "ard", "full", "deep", "witness")
 
 #: Relabellings that give the threshold of the criterion "power".
 _DRAWS = 99
-#: Rows of each sample from which the start of an ARD kernel is read, and pairs of numbers that are looked at for it.
-_SCREENED, _SCREENED_PAIRS = 500, 2e8
 #: Rows of each sample held out at the most: they are looked at again and again.
 _HELD_OUT = 2000
 #: Factors of the first bandwidth that are tried before learning begins.
@@ -162,7 +159,7 @@ def fit_kernel(
     if isinstance(kernel, str) and kernel in ("rbf", "witness"):
         with reporting(progress, "fit_kernel") as report:
             return _chosen(kernel, x, y, criterion, alpha, seed, max_memory, report)
-    start = _start("ard" if kernel is None else kernel, x, y, seed)
+    start = named_kernel("ard" if kernel is None else kernel, x, y, seed)
     if not any(p.requires_grad for p in start.parameters()):
         raise ValueError("The kernel has no parameters that ask for a gradient, so that there is nothing to learn.")
     draws = np.random.default_rng(seed)
@@ -206,34 +203,13 @@ def _screened_or_not(
     halves = [[Z[:_HELD_OUT] for Z in half] for half in _split(X, Y, 0.5, rng)]
     gain = 0.0
     for here, there in (halves, halves[::-1]):
-        for kernel, sign in ((_screened(start, *here), 1), (copy.deepcopy(start), -1)):
+        for kernel, sign in ((screened(start, *here), 1), (copy.deepcopy(start), -1)):
             run = _Run(kernel, criterion, alpha, rng, max_memory)
             run.train = here
             run.scan()
             with torch.no_grad():
                 gain += sign * float(run.look(*there).score.nan_to_num(-math.inf))
-    return _screened(start, X, Y) if gain > 0 else start
-
-
-def _screened(kernel: ARD, X: Tensor, Y: Tensor) -> ARD:
-    """The kernel with scales by how much each coordinate differs on its own, in standard deviations of the null.
-
-    From equal scales, one coordinate in many that differs is hard to find by gradient: at a bandwidth that suits all
-    of them together, noise in the others is larger.
-    """
-    d = X.flatten(1).shape[1]
-    rows = max(min(_SCREENED, int(math.sqrt(_SCREENED_PAIRS / d) / 2)), 50)
-    X, Y = X.flatten(1)[:rows], Y.flatten(1)[:rows]
-    with torch.no_grad():
-        found = _standardised(torch.cat([X, Y]), len(X))
-    # Squared, because among many coordinates the largest of pure noise is a fair part of what can be seen.
-    scales = (found / found.max()).clamp_min(0.2) ** 2 if found.max() > 0 else torch.ones_like(found)
-    scaled = copy.deepcopy(kernel)
-    with torch.no_grad():
-        scaled.log_scales.add_(scales.log().to(scaled.log_scales))
-        width = median_bandwidth(X.double() * scales, Y.double() * scales) / median_bandwidth(X, Y)
-        scaled.log_bandwidth.add_(math.log(width))
-    return scaled
+    return screened(start, X, Y) if gain > 0 else start
 
 
 def _chosen(
@@ -256,59 +232,6 @@ def _chosen(
     row = int(np.flatnonzero(choice.table["bandwidth"] == choice.bandwidth)[0])
     found, replaced = (float(choice.table[name][row]) for name in (column, "replaced"))
     return choice.kernel, History(criterion, [0], [math.nan], [found], [found], [replaced], table=choice.table)
-
-
-def _start(kernel: Any, X: Tensor, Y: Tensor, seed: int) -> Kernel:
-    """The kernel given, or the one named, with a bandwidth that fits the data."""
-    if not isinstance(kernel, str):
-        return as_kernel(kernel)
-    if kernel not in NAMES:
-        raise ValueError(
-            f"kernel={kernel!r} is not known. Choose one of {', '.join(map(repr, NAMES))}, or give a kernel."
-        )
-    d = X.flatten(1).shape[1]
-    bandwidth = median_bandwidth(X, Y, rng=seed)
-    if kernel == "ard":
-        return ARD(d, bandwidth).to(X.device)
-    if kernel == "full":
-        return Deep(_identity(d), Gaussian(bandwidth)).to(X.device)
-    # Features of about the size of the data: then one bandwidth serves in front of the network and behind it.
-    network = MLP([d, *[min(max(d, 20), 100)] * 3], rng=seed)
-    return Deep(network, Gaussian(bandwidth), original=Gaussian(bandwidth)).to(X.device)
-
-
-def _identity(d: int) -> MLP:
-    network = MLP([d, d])
-    with torch.no_grad():
-        for parameter in network.parameters():
-            parameter.copy_(torch.eye(d) if parameter.ndim == 2 else torch.zeros(d))
-    return network
-
-
-def _standardised(pooled: Tensor, m: int) -> Tensor:
-    """MMD² of each coordinate alone over its standard deviation under permutation (MATHS §4), for the better of two
-    bandwidths. All coordinates side by side, since the matrices are small and many.
-    """
-    N, n = len(pooled), len(pooled) - m
-    scale = 1 / (m * (m - 1)) + 1 / (n * (n - 1)) + 2 / (m * n)
-    share = 2 * scale**2 * m * (m - 1) * n * (n - 1) / (N * (N - 1) * (N - 2) * (N - 3))
-    deviations = pooled.double().std(0)
-    units = (pooled / torch.where(deviations > 0, deviations, 1.0)).float()
-    found = []
-    for columns in units.T.split(max(int(4e6 / N**2), 1)):
-        best = torch.full((len(columns),), -math.inf, dtype=torch.float64)
-        squares = (columns[:, :, None] - columns[:, None, :]).square()
-        for bandwidth in (0.25, 1.0):
-            K = (squares * (-0.5 / bandwidth**2)).exp()
-            K.diagonal(dim1=1, dim2=2).zero_()
-            of_x, rows = (part.sum(-1, dtype=torch.float64) for part in (K[:, :, :m], K))
-            total, xx, xy = rows.sum(-1), of_x[:, :m].sum(-1), of_x[:, m:].sum(-1)
-            mmd2 = xx / (m * (m - 1)) + (total - xx - 2 * xy) / (n * (n - 1)) - 2 * xy / (m * n)
-            norm = K.square().sum((1, 2), dtype=torch.float64) - 2 * rows.square().sum(-1) / (N - 2)
-            norm += total.square() / ((N - 1) * (N - 2))
-            best = torch.maximum(best, mmd2 / (share * norm).clamp_min(1e-30).sqrt())
-        found.append(best)
-    return torch.where(deviations.cpu() > 0, torch.cat(found).cpu(), 0.0)
 
 
 class _Look(NamedTuple):
@@ -387,7 +310,8 @@ class _Run:
             if not bool(torch.isfinite(value)) or not value.requires_grad:
                 raise ValueError(
                     f"The criterion {self.criterion!r} is {float(value.detach())} at step {step}: the kernel does not "
-                    "tell the points of a batch apart. Are the samples constant, or the batches too small?"
+                    "tell the points of a batch apart. Are the samples constant, or the batches too small? "
+                    "kernel='witness' does without this criterion."
                 )
             optimiser.zero_grad()
             (-value).backward()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..kernels import Witness
-from ..learning import NAMES
+from ..starts import NAMES
 from ..testing import Comparison
 from . import pictures
 from .examples import examples

@@ -12,9 +12,19 @@
 """
 
 from .encoding import Encoding
-from .opening import open_source
+from .opening import check_path, open_source
 from .sample import Display, Kind, Sample, as_pair, as_sample
 from .source import Source, match
-from .tables import Table
 
-__all__ = ["Display", "Encoding", "Kind", "Sample", "Source", "Table", "as_pair", "as_sample", "match", "open_source"]
+__all__ = [
+    "Display",
+    "Encoding",
+    "Kind",
+    "Sample",
+    "Source",
+    "as_pair",
+    "as_sample",
+    "check_path",
+    "match",
+    "open_source",
+]

@@ -16,7 +16,7 @@ import numpy as np
 from .._extras import extra
 from .arrays import Array
 from .room import check_room, choose, draw
-from .tables import Table, distinct, selected, table_of
+from .tables import Table, counts_rows, distinct, selected, table_of
 
 #: Memory that a cell of a CSV file takes while it is read, beside its text (as measured).
 _PER_CELL = 24
@@ -87,7 +87,7 @@ def read_delimited(path: Path, label: str, columns: Any, drop: Any, max_rows: in
     frame.columns = [names[k] for k in frame.columns]
     table = table_of(frame, label)
     index = table.columns[0]
-    if header and not first[0].strip() and keep[0] == 0 and len(keep) > 1 and _numbers_rows(index.values):
+    if header and not first[0].strip() and keep[0] == 0 and len(keep) > 1 and counts_rows(index.values):
         note = "The first column has no name and numbers the rows: it is left out."
         return Read(Table(table.columns[1:]), numbers, (note,))
     return Read(table, numbers)
@@ -199,10 +199,3 @@ def _all_numbers(cells: list[str]) -> bool:
         return all(np.isfinite(float(cell)) for cell in cells)
     except ValueError:
         return False
-
-
-def _numbers_rows(values: Array) -> bool:
-    """Whether a column holds increasing whole numbers, as the index of a table does."""
-    if values.dtype.kind != "f" or not np.isfinite(values).all():
-        return False
-    return bool((values == np.rint(values)).all() and (np.diff(values) > 0).all())

@@ -95,6 +95,12 @@ def open_source(
     return source
 
 
+def check_path(data: Any, name: str) -> None:
+    """Complain if ``data`` is a path where nothing is."""
+    if isinstance(data, (str, os.PathLike)) and not files.split_member(os.fspath(data))[0].exists():
+        raise FileNotFoundError(f"{name} ({data}) does not exist. Check the path: it is looked up from {Path.cwd()}.")
+
+
 def _from_memory(data: Any, name: str, columns: Any, drop: Any, max_rows: int | None, seed: int) -> Source:
     if is_table(data):
         if len(data) == 0:
@@ -115,10 +121,9 @@ def _from_memory(data: Any, name: str, columns: Any, drop: Any, max_rows: int | 
 def _from_path(
     data: Any, name: str, columns: Any, drop: Any, size: tuple[int, int] | None, max_rows: int | None, seed: int
 ) -> Source:
+    check_path(data, name)
     path, member = files.split_member(os.fspath(data))
     label, suffix = f"{name} ({data})", path.suffix.lower()
-    if not path.exists():
-        raise FileNotFoundError(f"{label} does not exist. Check the path: it is looked up from {Path.cwd()}.")
     if path.is_dir():
         read = read_folder(path, label, size, max_rows, seed)
         return Source(read.images, name, str(data), read.numbers, read.files, notes=read.notes)

@@ -11,7 +11,10 @@ from torch import Tensor
 from .arrays import Array
 from .images import Images, joined_range
 from .sample import Kind, positions
-from .tables import Table, listed
+from .tables import Table, counts_rows, listed
+
+#: Rows below which increasing numbers may be chance.
+_COUNTED = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,7 +219,14 @@ def _match_tables(x: Source, y: Source, a: Table, b: Table) -> tuple[Source, Sou
             f"{x.label} and {y.label} have columns of different types: {', '.join(differ[:5])}"
             f"{', …' if len(differ) > 5 else ''}. Mend these values, or leave the columns out with drop=."
         )
-    return replace(x, content=Table(tuple(firsts))), replace(y, content=Table(tuple(seconds)))
+    counters = [
+        f"The column {first.name!r} counts the rows. If it has no meaning, leave it out with drop=."
+        for first, second in zip(firsts, seconds, strict=True)
+        if min(len(x), len(y)) >= _COUNTED
+        and all(c.kind == "number" and counts_rows(c.values) for c in (first, second))
+    ]
+    x = replace(x, content=Table(tuple(firsts)), notes=_with(x.notes, *counters))
+    return x, replace(y, content=Table(tuple(seconds)))
 
 
 def _match_images(x: Source, y: Source, a: Images, b: Images) -> tuple[Source, Source]:
@@ -226,9 +236,19 @@ def _match_images(x: Source, y: Source, a: Images, b: Images) -> tuple[Source, S
             f"Open both with image_size={a.shape[:2]} to bring them to one size."
         )
     if len(a.shape) != len(b.shape):
+        grey, note = (
+            (x if len(a.shape) < len(b.shape) else y),
+            "Its images are grey and are compared as coloured ones.",
+        )
+        x, y = (replace(s, notes=_with(s.notes, note)) if s is grey else s for s in (x, y))
         a, b = a.in_colour(), b.in_colour()
     a, b = joined_range(a, b)
     return replace(x, content=a), replace(y, content=b)
+
+
+def _with(notes: tuple[str, ...], *more: str) -> tuple[str, ...]:
+    """What is said once is not said again when sources are matched again."""
+    return tuple(dict.fromkeys((*notes, *more)))
 
 
 def _example(column: Any) -> str:

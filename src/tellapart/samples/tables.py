@@ -184,3 +184,10 @@ def _from_arrow(name: str, chunks: Any, label: str) -> Column:
         codes = np.concatenate([np.arange(0), *pieces])
         return text_column(name, codes, tuple(str(level) for level in levels), categorical=categorical)
     return column_of(name, chunks.to_numpy(zero_copy_only=False), label)
+
+
+def counts_rows(values: Array) -> bool:
+    """Whether a column holds increasing whole numbers, as the index of a table does."""
+    if values.dtype.kind != "f" or not np.isfinite(values).all():
+        return False
+    return bool((values == np.rint(values)).all() and (np.diff(values) > 0).all())

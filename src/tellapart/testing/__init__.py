@@ -1,6 +1,7 @@
 """The calls that most people need."""
 
-from .comparison import Comparison, compare
+from .comparing import compare
+from .comparison import Comparison
 from .fixed import TestResult, mmd_test
 from .learned import Half, LearnedTest, learned_test, witness_test
 

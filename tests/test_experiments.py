@@ -45,6 +45,8 @@ def test_gans_draws_four_models_and_resumes(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(gans, "MODELS", models)
     monkeypatch.setattr(gans, "DATA", "digits")
     monkeypatch.setattr(gans, "STEPS", {"quick": 20})
+    monkeypatch.setattr(gans, "BASELINES", {})
+    monkeypatch.setattr(gans, "REPEATED", ("feature matching",))
     first = gans.run(tmp_path, quick=True)
     assert "feature matching" in capsys.readouterr().out
     assert first["held out"]["covered"] == 10
@@ -55,5 +57,9 @@ def test_gans_draws_four_models_and_resumes(tmp_path, monkeypatch, capsys):
         assert 0.1 <= row["confidence"] <= 1
     assert (tmp_path / "gans.png").stat().st_size > 10_000
     assert json.loads((tmp_path / "gans.json").read_text()) == first
+    repeated = gans.run(tmp_path, steps=6)["seeds"]["feature matching"]
+    assert [row["settings"]["seed"] for row in repeated] == [0, 1, 2, 3, 4]
+    assert [row["settings"]["steps"] for row in repeated] == [2] * 5
+    assert "feature matching, seed 4" in capsys.readouterr().out
     monkeypatch.setattr(gans.generative.models.Model, "descend", None)  # what is done is not done again
     assert gans.run(tmp_path, quick=True) == first

@@ -221,6 +221,8 @@ def test_minibatch_discrimination_is_its_formula():
     M = layer.T(x).reshape(5, 4, 3)
     expected = torch.stack([sum((-(M[i] - M[j]).abs().sum(1)).exp() for j in range(5) if j != i) for i in range(5)])
     torch.testing.assert_close(layer(x), torch.cat([x, expected], 1))
+    M = torch.randn(3, 6, 2, dtype=torch.float64, generator=checkpoints.seeded(2)).requires_grad_()
+    assert torch.autograd.gradcheck(networks._Closeness.apply, (M,))
 
 
 def test_training_leaves_global_randomness_alone(digits, tmp_path):

@@ -94,6 +94,7 @@ def _parser() -> argparse.ArgumentParser:
     reproduce.add_argument("figure", choices=EXPERIMENTS, help="; ".join(f"{k}: {v}" for k, v in EXPERIMENTS.items()))
     reproduce.add_argument("--quick", action="store_true", help="a smaller version, in minutes")
     reproduce.add_argument("--out", type=Path, default=Path("out"), help="folder for figures and numbers (out)")
+    reproduce.add_argument("--steps", type=int, help="iterations of the models (gans only)")
     reproduce.set_defaults(run=_reproduce)
     _add_train(commands)
     _add_sample(commands)
@@ -197,7 +198,7 @@ def _add_sample(commands: Any) -> None:
 def _demo(options: argparse.Namespace) -> None:
     report.check_installed()
     check_writable(options.out, "The report")
-    print("Handwritten digits, and digits drawn from a model of them. Can they be told apart?\n", flush=True)
+    print("A generative model (GMMN) learns handwritten digits. Can its digits be told from real ones?\n", flush=True)
     found = demo.run(options.seed)
     found.to_html(options.out, options.command)
     print(found.summary())
@@ -205,7 +206,10 @@ def _demo(options: argparse.Namespace) -> None:
 
 
 def _reproduce(options: argparse.Namespace) -> None:
-    import_module(f".experiments.{options.figure}", __package__).run(options.out, quick=options.quick)
+    given = {} if options.steps is None else {"steps": options.steps}
+    if given and options.figure != "gans":
+        raise ValueError(f"--steps is for gans; {options.figure} has none.")
+    import_module(f".experiments.{options.figure}", __package__).run(options.out, quick=options.quick, **given)
     print(f"\nFigures and numbers are in {options.out}")
 
 

@@ -1,31 +1,35 @@
-"""Something to see without any data: handwritten digits against digits drawn from a model of them."""
+"""Something to see without any data: a generative model of handwritten digits is trained, then criticised."""
 
 from __future__ import annotations
 
-import numpy as np
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from . import generative
 from ._extras import extra
-from ._rng import seed_of
+from ._progress import Wish
 from .criticism import Array
+from .generative import checkpoints
 from .testing import Comparison, compare
 
+#: A moment matching network that is trained in some seconds.
+SETTINGS = {"steps": 1000, "batch_size": 200, "hidden": [64, 256, 256], "check_every": 10_000, "keep_every": 10_000}
+#: The digits have 17 shades of grey. Samples without them would be found out by that alone.
+SHADES = 16
 
-def run(seed: int = 0) -> Comparison:
-    """Fit a model to half of scikit-learn's digits, draw as many as are left, and compare them with the other half."""
-    real, drawn = samples(seed)
-    return compare(real, drawn, names=("real digits", "generated digits"), rng=seed)
+
+def run(seed: int = 0, progress: Wish = None) -> Comparison:
+    """Train on half of scikit-learn's digits, draw as many as are left, and compare them with the other half."""
+    real, drawn = samples(seed, progress)
+    return compare(real, drawn, names=("real digits", "generated digits"), rng=seed, progress=progress)
 
 
-def samples(seed: int) -> tuple[Array, Array]:
+def samples(seed: int, progress: Wish = None) -> tuple[Array, Array]:
     """Digits that the model has not seen, and digits drawn from it, as images of 8 × 8 pixels."""
-    what = {"group": "demo", "what": "The demo"}
-    datasets, mixture = extra("sklearn.datasets", **what), extra("sklearn.mixture", **what)
-    draws = np.random.default_rng(seed_of(seed))
-    digits = datasets.load_digits().images
-    digits = digits[draws.permutation(len(digits))]
-    learned, held_out = digits[: len(digits) // 2], digits[len(digits) // 2 :]
-    model = mixture.GaussianMixture(10, reg_covar=0.05, random_state=seed_of(seed) % 2**32)
-    drawn, _ = model.fit(learned.reshape(len(learned), -1)).sample(len(held_out))
-    # The digits have 17 shades of grey. A model without them would be found out by that alone.
-    shades = np.clip(np.rint(drawn), 0, 16).reshape(held_out.shape)
-    return held_out / 16, shades[draws.permutation(len(shades))] / 16
+    extra("sklearn.datasets", group="demo", what="The demo")
+    data = generative.load("digits", held_out=0.5)
+    with TemporaryDirectory() as folder:
+        model = generative.train("gmmn", data, Path(folder), SETTINGS | {"seed": seed}, device="cpu", progress=progress)
+    drawn = model.sample(len(data.held_out), checkpoints.seeded(seed))
+    real, made = ((rows * SHADES).round().reshape(-1, *data.shape).numpy() / SHADES for rows in (data.held_out, drawn))
+    return real, made

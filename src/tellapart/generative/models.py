@@ -109,7 +109,17 @@ class Model(Generic[S]):
 
 def paper_kernel(bandwidths: tuple[float, ...], coordinates: int) -> Kernel:
     """The sum of Gaussians, for rows of so many coordinates."""
-    return Mixture([b * math.sqrt(coordinates / 784) for b in bandwidths]).requires_grad_(False)
+    return Mixture([b * relative_size(coordinates) for b in bandwidths]).requires_grad_(False)
+
+
+def relative_size(coordinates: int) -> float:
+    """How long rows of so many coordinates are, in units of those of the paper, which had 784."""
+    return math.sqrt(coordinates / 784)
+
+
+def descent(generator: nn.Module, s: settings.Settings, coordinates: int) -> Optimizer:
+    """The generator's optimiser: the slope of a kernel goes as 1 over its bandwidth, so steps go with bandwidths."""
+    return SGD(generator.parameters(), s.learning_rate * relative_size(coordinates), s.momentum, fused=True)
 
 
 class GMMN(Model[settings.GMMN]):
@@ -129,7 +139,7 @@ class GMMN(Model[settings.GMMN]):
     def _with_generator(self, s: settings.Settings, width: int, rng: torch.Generator) -> None:
         generator = networks.Generator(s.noise, s.hidden, width, s.initial, rng)
         self.networks["generator"] = generator
-        self.optimisers["generator"] = SGD(generator.parameters(), s.learning_rate, s.momentum, fused=True)
+        self.optimisers["generator"] = descent(generator, s, width)
 
     def step(self, number: int, rows: Tensor, rng: torch.Generator) -> dict[str, Tensor]:
         """First the autoencoder alone, then the generator alone."""
@@ -169,7 +179,7 @@ class FeatureMatching(Model[settings.FeatureMatching]):
         generator = networks.Generator(s.noise, s.hidden, pixels, s.initial, rng)
         discriminator = networks.Discriminator(pixels, s.discriminator, s.initial, rng)
         self.networks |= {"generator": generator, "discriminator": discriminator}
-        self.optimisers["generator"] = SGD(generator.parameters(), s.learning_rate, s.momentum, fused=True)
+        self.optimisers["generator"] = descent(generator, s, pixels)
         self.optimisers["discriminator"] = SGD(discriminator.parameters(), s.discriminator_learning_rate, s.momentum)
         if s.match == "mmd":
             kernel = paper_kernel(s.bandwidths, pixels)

@@ -25,12 +25,12 @@ class Settings:
     initial
         The standard deviation of the initial weights.
     learning_rate, momentum
-        Of the generator.
+        Of the generator. With SGD the rate is for images of 28 × 28 pixels, like the bandwidths.
     clip
         The longest gradient of the generator's loss; longer ones are shortened to it. 0: none is.
     bandwidths
         Of the kernel, a sum of Gaussians, for images of 28 × 28 pixels. Distances grow with the root of the number of
-        coordinates, so for others each is multiplied with √(coordinates/784).
+        coordinates, so for others each is multiplied with √(coordinates/784), and so is the rate of SGD.
     log_every, check_every, keep_every
         Steps between entries in the log, between looks at held-out data with a picture of samples, and between
         checkpoints.

@@ -239,6 +239,9 @@ def _explained(error: Exception) -> str:
 def _train(options: argparse.Namespace) -> None:
     from .generative import train
 
+    ranks = os.environ.get("WORLD_SIZE", "1")
+    if ranks != "1":
+        raise ValueError(f"A run is trained by one process, but WORLD_SIZE is {ranks}. Start it without torchrun.")
     _memory.keep_freed()
     settings = dict(map(_setting, options.set))
     settings |= {key: value for key in ("steps", "batch_size", "seed") if (value := getattr(options, key)) is not None}

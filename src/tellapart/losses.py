@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from ._gather import Gather, agreed, check_gather, gathered
 from .estimators import Estimator, mmd2, t_statistic
 from .kernels import as_kernel
 
@@ -28,10 +30,24 @@ class MMDLoss(nn.Module):
     root
         The square root, which moment matching networks minimise: its slope does not vanish as MMD² does. Only of the
         biased estimate, the others go below 0. Where MMD² is 0 but for rounding the slope is 0.
+    gather
+        Whether batches are parts of a larger one that is split over ranks of ``torch.distributed``: ``True`` for all
+        ranks, or the process group of those that share it. See the notes. By default nothing is gathered, also when
+        there are other ranks, because they would wait for a rank that computes a loss alone.
 
     Notes
     -----
     Costs (m + n)²/2 kernel evaluations and O((m + n) d) memory, once forwards and at most once backwards.
+
+    With ``gather``, the loss on every rank is that of the rows of all ranks, in the order of ranks. Ranks may have
+    different numbers of rows. All must call the loss, and do the same with it. Each does all of the work above, where
+    m and n count the rows of all ranks.
+
+    Averaged over ranks, the gradient of every parameter is what it would be on one process. `DistributedDataParallel`
+    takes this average; in a loop of your own, sum gradients with ``all_reduce`` and divide by the number of ranks.
+    On a single rank the parameters of the kernel have this gradient already, while what goes back to ``generated`` and
+    ``data`` is that of the rank's own rows, times the number of ranks. A kernel that learns keeps in step on all ranks
+    if the loss is wrapped too: ``DistributedDataParallel(loss)``.
 
     Examples
     --------
@@ -43,29 +59,33 @@ class MMDLoss(nn.Module):
     torch.Size([60, 3])
     """
 
-    def __init__(self, kernel: Any, estimator: Estimator = "full", *, root: bool = False) -> None:
+    def __init__(
+        self, kernel: Any, estimator: Estimator = "full", *, root: bool = False, gather: Gather = False
+    ) -> None:
         super().__init__()
+        check_gather(gather)
         if estimator not in ("full", "paired", "biased"):
             raise ValueError(f"estimator={estimator!r} is not 'full', 'paired' or 'biased'.")
         if root and estimator != "biased":
             raise ValueError(f"root=True needs estimator='biased': estimator={estimator!r} goes below 0.")
-        self.kernel, self.estimator, self.root = as_kernel(kernel), estimator, root
+        self.kernel, self.estimator, self.root, self.gather = as_kernel(kernel), estimator, root, gather
 
     def forward(self, generated: Tensor, data: Tensor) -> Tensor:
         """The loss, a 0-dimensional float64 tensor."""
+        generated, data = gathered(generated, data, self.gather)
         value = torch.as_tensor(mmd2(generated, data, self.kernel, estimator=self.estimator))
         return value.clamp_min(_FLOOR).sqrt() if self.root else value
 
     def extra_repr(self) -> str:
         """Arguments for ``repr``."""
-        return f"estimator={self.estimator!r}" + (", root=True" if self.root else "")
+        return f"estimator={self.estimator!r}" + ", root=True" * self.root + ", gather=True" * bool(self.gather)
 
 
 class TStatisticLoss(nn.Module):
     """t = U / √V+ with V+ = max(V, V2), which is what a test of generated against data would see.
 
     V is negative at times, and √max(V, 0) has no gradient there; V2 is a sum of squares (MATHS §2). Parameters are as
-    for `MMDLoss`; ``estimator`` is ``"full"`` or ``"paired"``, and both batches need at least 4 rows.
+    for `MMDLoss`, without ``root``; ``estimator`` is ``"full"`` or ``"paired"``, and both batches need at least 4 rows.
 
     >>> from tellapart.kernels import Gaussian
     >>> data = torch.randn(100, 3, generator=torch.Generator().manual_seed(0))
@@ -73,19 +93,21 @@ class TStatisticLoss(nn.Module):
     True
     """
 
-    def __init__(self, kernel: Any, estimator: Estimator = "full") -> None:
+    def __init__(self, kernel: Any, estimator: Estimator = "full", *, gather: Gather = False) -> None:
         super().__init__()
+        check_gather(gather)
         if estimator not in ("full", "paired"):
             raise ValueError(f"estimator={estimator!r} is not 'full' or 'paired', the estimators with a variance.")
-        self.kernel, self.estimator = as_kernel(kernel), estimator
+        self.kernel, self.estimator, self.gather = as_kernel(kernel), estimator, gather
 
     def forward(self, generated: Tensor, data: Tensor) -> Tensor:
         """The loss, a 0-dimensional float64 tensor."""
+        generated, data = gathered(generated, data, self.gather)
         return torch.as_tensor(t_statistic(generated, data, self.kernel, estimator=self.estimator))
 
     def extra_repr(self) -> str:
         """Arguments for ``repr``."""
-        return f"estimator={self.estimator!r}"
+        return f"estimator={self.estimator!r}" + ", gather=True" * bool(self.gather)
 
 
 class FeatureMatchingMMD(MMDLoss):
@@ -93,8 +115,9 @@ class FeatureMatchingMMD(MMDLoss):
 
     Parameters
     ----------
-    kernel, estimator, root
-        As for `MMDLoss`.
+    kernel, estimator, root, gather
+        As for `MMDLoss`. Layers are gathered: ``features`` sees the rank's own rows only, and must treat each row by
+        itself if the loss is to be that of one process.
     features
         A network or function that maps a batch to the list of its layers' outputs (or to one tensor). It gets no
         gradient from this loss, because the generator must not make its judge's work easier.
@@ -117,12 +140,15 @@ class FeatureMatchingMMD(MMDLoss):
         *,
         root: bool = False,
         raw: bool = True,
+        gather: Gather = False,
     ) -> None:
-        super().__init__(kernel, estimator, root=root)
+        super().__init__(kernel, estimator, root=root, gather=gather)
         self.features, self.raw = features, raw
 
     def forward(self, generated: Tensor, data: Tensor) -> Tensor:
         """The loss, a 0-dimensional float64 tensor."""
+        if self.gather:
+            agreed(generated, data, self.gather)  # Before a network complains about rows that only one rank has.
         return super().forward(self._joined(generated), self._joined(data))
 
     def _joined(self, x: Tensor) -> Tensor:
@@ -133,4 +159,6 @@ class FeatureMatchingMMD(MMDLoss):
         else:
             found = self.features(x)
         layers = [found] if isinstance(found, Tensor) else list(found)
-        return torch.cat([layer.reshape(len(x), -1) for layer in ([x, *layers] if self.raw else layers)], 1)
+        layers = [x, *layers] if self.raw else layers
+        # The width is given because of ranks without rows, where it cannot be told from the size.
+        return torch.cat([layer.reshape(len(x), math.prod(layer.shape[1:])) for layer in layers], 1)

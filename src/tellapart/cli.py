@@ -11,6 +11,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from .starts import NAMES
 EXPERIMENTS = {
     "speed": "Figure 1, the permutation test against spectral tests",
     "blobs": "Figure 2, bandwidths chosen by MMD, t and power",
+    "criticism": "Figure 3, what is wrong with a generative model of MNIST",
     "gans": "Figure 4, digits drawn by four generative models",
 }
 
@@ -94,7 +96,10 @@ def _parser() -> argparse.ArgumentParser:
     reproduce.add_argument("figure", choices=EXPERIMENTS, help="; ".join(f"{k}: {v}" for k, v in EXPERIMENTS.items()))
     reproduce.add_argument("--quick", action="store_true", help="a smaller version, in minutes")
     reproduce.add_argument("--out", type=Path, default=Path("out"), help="folder for figures and numbers (out)")
-    reproduce.add_argument("--steps", type=int, help="iterations of the models (gans only)")
+    reproduce.add_argument("--steps", type=int, help="iterations of the models (gans, criticism)")
+    reproduce.add_argument(
+        "--samples", type=Path, help="a file of images to criticise, instead of training (criticism)"
+    )
     reproduce.set_defaults(run=_reproduce)
     _add_train(commands)
     _add_sample(commands)
@@ -206,10 +211,13 @@ def _demo(options: argparse.Namespace) -> None:
 
 
 def _reproduce(options: argparse.Namespace) -> None:
-    given = {} if options.steps is None else {"steps": options.steps}
-    if given and options.figure != "gans":
-        raise ValueError(f"--steps is for gans; {options.figure} has none.")
-    import_module(f".experiments.{options.figure}", __package__).run(options.out, quick=options.quick, **given)
+    run = import_module(f".experiments.{options.figure}", __package__).run
+    given = {key: value for key in ("steps", "samples") if (value := getattr(options, key)) is not None}
+    for key in given:
+        if key not in signature(run).parameters:
+            raise ValueError(f"--{key} is not for {options.figure}.")
+    _memory.keep_freed()
+    run(options.out, quick=options.quick, **given)
     print(f"\nFigures and numbers are in {options.out}")
 
 

@@ -15,12 +15,16 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from torch import Tensor
+
 from .. import generative
 from .._extras import extra
 from .._files import write_json
-from ..generative import checkpoints
+from .._progress import Wish
+from ..generative import Data, checkpoints
 from ..generative.evaluation import evaluate, fitted
-from ..generative.runs import LOOKED_AT, against, as_images, grid
+from ..generative.models import Model
+from ..generative.runs import LOOKED_AT, against, as_images, grid, seconds_per_step, steps_done
 
 DATA = "mnist"
 #: What is drawn, the model, and its settings besides those of the paper.
@@ -61,26 +65,41 @@ def run(out: Path, quick: bool = False, steps: int | None = None, progress: bool
         "seeds": {},
     }
 
-    def trained(title: str, steps: int, **more: Any) -> tuple[Any, dict[str, Any]]:
-        name, settings = (MODELS | BASELINES)[title]
-        settings = settings | more | {"steps": steps * PER_STEP.get(name, 1)}
-        folder = "-".join([title.replace(",", "").replace(" ", "-"), str(steps), *map(str, more.values())])
-        model = generative.train(name, data, out / "gans" / folder, settings, resume=True, progress=progress)
+    def judged(title: str, steps: int, **more: Any) -> tuple[Tensor, dict[str, Any]]:
+        model = trained(title, data, out, steps, progress=progress, **more)
         rows = model.sample(SAMPLES, checkpoints.seeded(1))
-        found = {"model": name, "settings": settings} | against(model, data, seed=1)
-        return rows, found | evaluate(rows, classifier).as_dict()
+        found = {"model": (MODELS | BASELINES)[title][0], "settings": settings(title, steps, **more)}
+        return rows, found | against(model, data, seed=1) | evaluate(rows, classifier).as_dict()
 
     pictures = {}
     for title in MODELS if quick else MODELS | BASELINES:
-        rows, result["models"][title] = trained(title, steps)
+        rows, result["models"][title] = judged(title, steps)
         pictures[title] = grid(as_images(rows[:100], data.shape))
         write_json(out / "gans.json", result)
     draw(pictures, steps, out)
     for title in () if quick else REPEATED:
-        result["seeds"][title] = [trained(title, steps // 3, seed=seed)[1] for seed in SEEDS]
+        result["seeds"][title] = [judged(title, steps // 3, seed=seed)[1] for seed in SEEDS]
         write_json(out / "gans.json", result)
     print(table(result))
     return result
+
+
+def trained(title: str, data: Data, out: Path, steps: int, *, progress: Wish = None, **more: Any) -> Model[Any]:
+    """A model of the table, trained if it is not there, after saying how long that will take."""
+    name, wanted = (MODELS | BASELINES)[title][0], settings(title, steps, **more)
+    words = [title.replace(",", "").replace(" ", "-"), str(steps), *map(str, more.values())]
+    folder = out / "gans" / "-".join(words)
+    left = wanted["steps"] - steps_done(folder)
+    if left > 0:
+        minutes = left * seconds_per_step(name, data, wanted) / 60
+        print(f"{title}: {left:,} iterations to go, about {minutes:.0f} minutes, in {folder}", flush=True)
+    return generative.train(name, data, folder, wanted, resume=True, progress=progress)
+
+
+def settings(title: str, steps: int, **more: Any) -> dict[str, Any]:
+    """What a model of the table is trained with."""
+    name, given = (MODELS | BASELINES)[title]
+    return given | more | {"steps": steps * PER_STEP.get(name, 1)}
 
 
 def table(result: dict[str, Any]) -> str:

@@ -248,7 +248,10 @@ class ImprovedGAN(Model[settings.ImprovedGAN]):
         def odds(x: Tensor) -> Tensor:
             return torch.logsumexp(discriminator(x, rng), 1)
 
-        mistakes = (softplus(-odds(rows)).mean() + softplus(odds(made.detach())).mean()) / 2
+        # Taken for data with probability 1 - smoothing: softplus(o) - softplus(-o) = o.
+        of_data = odds(rows)
+        mistakes = (softplus(-of_data) + self.settings.smoothing * of_data).mean() / 2
+        mistakes = mistakes + softplus(odds(made.detach())).mean() / 2
         found = {}
         if self.labelled is not None:
             known, labels = self.labelled

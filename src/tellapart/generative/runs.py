@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
+import time
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
@@ -50,6 +52,23 @@ def train(
         trainer.on_log.append(board.scalars)
         trainer.on_check.append(board.picture)
     return trainer.run(progress)
+
+
+def steps_done(out: str | Path) -> int:
+    """How far the run in a folder is, 0 if there is none."""
+    path = Path(out) / "checkpoint.safetensors"
+    return int(checkpoints.read(path)[1]["step"]) if path.exists() else 0
+
+
+def seconds_per_step(name: str, data: Data, settings: Mapping[str, Any] | None = None, steps: int = 5) -> float:
+    """What a step of training takes here, from a few steps of a model that is thrown away."""
+    trainer = Trainer(name, data, Path(os.devnull, "no-run"), settings)
+    with _workers.flushing_denormals():
+        trainer.advance()
+        start = time.perf_counter()
+        for _ in range(steps):
+            trainer.advance()
+    return (time.perf_counter() - start) / steps
 
 
 def open_run(out: str | Path) -> tuple[Model[Any], dict[str, Any]]:

@@ -128,16 +128,9 @@ class Comparison:
     def summary(self) -> str:
         """A few lines for people."""
         lines = [self.verdict()]
-        size = (
-            "hardly"
-            if self.auc < 0.55
-            else "weakly"
-            if self.auc < 0.65
-            else "well"
-            if self.auc < 0.9
-            else "almost fully"
+        lines.append(
+            f"Separability (AUC of the witness): {self.auc:.3f}, {self.separable} separable. MMD {self.mmd:.3g}."
         )
-        lines.append(f"Separability (AUC of the witness): {self.auc:.3f}, {size} separable. MMD {self.mmd:.3g}.")
         if self.reject():
             leading = ", ".join(f"{name} {weight:.3f}" for name, weight in self.weights.leading())
             lines.append(f"Largest weights: {leading}.")

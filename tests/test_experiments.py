@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
+import torch
 
-from tellapart.experiments import blobs, gans, speed
+from tellapart import datasets, generative
+from tellapart.experiments import blobs, criticism, gans, planted, speed
+
+#: Models that are trained in a moment.
+SMALL = {"batch_size": 50, "hidden": [16, 32]}
 
 
 def test_speed_times_methods_that_agree(tmp_path, monkeypatch, capsys):
@@ -38,14 +44,17 @@ def test_blobs_writes_its_curves_and_resumes(tmp_path, monkeypatch, capsys):
     assert blobs.run(tmp_path, quick=True) == first
 
 
-def test_gans_draws_four_models_and_resumes(tmp_path, monkeypatch, capsys):
-    small = {"batch_size": 50, "hidden": [16, 32]}
-    models = {title: (name, settings | small) for title, (name, settings) in gans.MODELS.items()}
+@pytest.fixture
+def small_gans(monkeypatch):
+    models = {title: (name, settings | SMALL) for title, (name, settings) in gans.MODELS.items()}
     models["improved GAN"][1].update(labels=100, discriminator=[32])
     monkeypatch.setattr(gans, "MODELS", models)
     monkeypatch.setattr(gans, "DATA", "digits")
-    monkeypatch.setattr(gans, "STEPS", {"quick": 20})
     monkeypatch.setattr(gans, "BASELINES", {})
+
+
+def test_gans_draws_four_models_and_resumes(tmp_path, monkeypatch, capsys, small_gans):
+    monkeypatch.setattr(gans, "STEPS", {"quick": 20})
     monkeypatch.setattr(gans, "REPEATED", ("feature matching",))
     first = gans.run(tmp_path, quick=True)
     assert "feature matching" in capsys.readouterr().out
@@ -63,3 +72,72 @@ def test_gans_draws_four_models_and_resumes(tmp_path, monkeypatch, capsys):
     assert "feature matching, seed 4" in capsys.readouterr().out
     monkeypatch.setattr(gans.generative.models.Model, "descend", None)  # what is done is not done again
     assert gans.run(tmp_path, quick=True) == first
+
+
+def small_criticism(monkeypatch):
+    for name, value in {"LEARNED": 100, "SIZES": (20, 60), "DRAWS": {"quick": 3, "full": 2}}.items():
+        monkeypatch.setattr(criticism, name, value)
+
+
+def test_criticism_trains_tests_and_is_not_done_again(tmp_path, monkeypatch, capsys, small_gans):
+    small_criticism(monkeypatch)
+    first = criticism.run(tmp_path, quick=True, steps=20)
+    out = capsys.readouterr().out
+    assert "40 iterations to go, about" in out
+    assert "MNIST against improved GAN, 40 iterations" in out
+    found = first["models"]["improved GAN"]
+    assert set(found["tests"]) == set(criticism.LABELS)
+    assert all(len(found["tests"][name][size]) == 3 for name in criticism.LABELS for size in ("20", "60"))
+    assert found["compared"]["pvalue"] < 0.01  # a model of 40 iterations draws no digits
+    assert criticism.rejected(found["tests"]["ard"]["60"]) == 1
+    assert len(found["compared"]["weights"]) == 64
+    for name in ("criticism.png", "criticism.pdf", "criticism.html", "criticism.json"):
+        assert (tmp_path / name).stat().st_size > 1000
+    monkeypatch.setattr(criticism, "compare", None)  # what is done is not done again
+    assert criticism.run(tmp_path, quick=True, steps=20) == first
+
+
+def test_criticism_of_samples_that_are_real_finds_nothing_to_reject(tmp_path, monkeypatch, small_gans):
+    small_criticism(monkeypatch)
+    monkeypatch.setattr(criticism, "DRAWS", {"quick": 20})
+    rows = generative.load("digits").rows[:300]
+    np.save(tmp_path / "real.npy", (rows * 255).round().to(torch.uint8).reshape(-1, 8, 8).numpy())
+    found = criticism.run(tmp_path, quick=True, samples=tmp_path / "real.npy")["models"][str(tmp_path / "real.npy")]
+    for name in criticism.LABELS:
+        assert criticism.rejected(found["tests"][name]["60"]) <= 0.2
+    assert found["iterations"] is None
+
+
+def test_criticism_of_samples_that_do_not_fit(tmp_path, monkeypatch, small_gans):
+    small_criticism(monkeypatch)
+    for images, message in ((np.zeros((300, 5, 5)), "8 × 8 pixels"), (np.zeros((30, 8, 8)), "holds 30 images")):
+        np.save(tmp_path / "made.npy", images.astype(np.uint8))
+        with pytest.raises(ValueError, match=message):
+            criticism.run(tmp_path, quick=True, samples=tmp_path / "made.npy")
+
+
+def test_planted_defects_are_pointed_to(tmp_path, monkeypatch, capsys):
+    images, labels = datasets.digits(labels=True)
+    shades = (images * 255).round().to(torch.uint8)
+    monkeypatch.setattr(planted.datasets, "mnist", lambda: (shades, torch.as_tensor(labels), None, None))
+    monkeypatch.setattr(planted, "ROWS", {"too few ones": 800, "dead column": 300, "turned images": 800, "none": 60})
+    monkeypatch.setattr(planted, "REPETITIONS", {"quick": 3})
+    monkeypatch.setattr(planted, "COLUMN", 3)
+    first = planted.run(tmp_path, quick=True)
+    assert "no defect, witness: 3 repetitions" in capsys.readouterr().out
+    assert first["dead column"]["pvalue"] <= 0.01
+    assert first["dead column"]["weight of the column"] > 0.9
+    assert first["turned images"]["marked"][1] == 0.05
+    assert first["too few ones"]["marked"][0] > first["too few ones"]["marked"][1]
+    assert (tmp_path / "planted-dead-column.html").stat().st_size > 10_000
+    monkeypatch.setattr(planted, "compare", None)  # what is done is not done again
+    assert planted.run(tmp_path, quick=True) == first
+
+
+def test_turning_an_image_four_times_by_90_degrees_changes_nothing():
+    images = torch.arange(2 * 28 * 28).reshape(2, 28, 28).remainder(251).to(torch.uint8)
+    turned = planted.rotated(images, 90)
+    assert torch.equal(turned, images.rot90(-1, (1, 2))) or torch.equal(turned, images.rot90(1, (1, 2)))
+    for _ in range(3):
+        turned = planted.rotated(turned, 90)
+    assert torch.equal(turned, images)

@@ -125,9 +125,29 @@ def test_gradient_of_power_follows_the_permutation_at_the_quantile():
 
 
 @pytest.mark.parametrize("criterion", ["t", "power"])
-def test_constant_samples_name_the_step(criterion):
-    with pytest.raises(ValueError, match="at step 1: the kernel does not tell the points"):
-        ta.fit_kernel(torch.ones(50, 3), torch.ones(50, 3), criterion=criterion)
+def test_constant_samples_end_learning(criterion):
+    X = torch.zeros(60, 3)
+    for Y, differ in ((X, False), (X + 1, True)):
+        kernel, _ = ta.fit_kernel(X, Y, "ard", criterion, steps=5)
+        assert all(bool(torch.isfinite(p).all()) for p in kernel.parameters())
+        assert (ta.learned_test(X, Y, "ard", criterion, rng=0, steps=5).pvalue < 0.01) == differ
+
+
+def test_samples_that_come_apart_while_learning_end_it(monkeypatch):
+    from tellapart import learning
+
+    X, Y = torch.randn(80, 3, generator=torch.Generator().manual_seed(0)), torch.zeros(80, 3)
+    look, seen = learning._Run.look, []
+
+    def looked(self, *rows):
+        found = look(self, *rows)
+        seen.append(found)
+        return found._replace(flat=len(seen) > 30)
+
+    monkeypatch.setattr(learning._Run, "look", looked)
+    kernel, history = ta.fit_kernel(X, Y, "ard", steps=500, batch_size=None)
+    assert history.step[-1] < 40
+    assert kernel.scales.isfinite().all()
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ EXPERIMENTS = {
     "speed": "Figure 1, the permutation test against spectral tests",
     "blobs": "Figure 2, bandwidths chosen by MMD, t and power",
     "criticism": "Figure 3, what is wrong with a generative model of MNIST",
+    "planted": "defects planted in MNIST, and whether a comparison points to them",
     "gans": "Figure 4, digits drawn by four generative models",
 }
 

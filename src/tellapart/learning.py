@@ -235,11 +235,12 @@ def _chosen(
 
 
 class _Look(NamedTuple):
-    """The criterion, the score (see `History`), and whether V was replaced by V2."""
+    """The criterion, the score (see `History`), whether V was replaced by V2, and whether both are 0."""
 
     value: Tensor
     score: Tensor
     replaced: bool
+    flat: bool = False
 
 
 class _Run:
@@ -307,11 +308,12 @@ class _Run:
         for step, batch in zip(range(1, steps + 1), self._batches(size), strict=False):
             look = self.look(*batch)
             value = look.value
-            if not bool(torch.isfinite(value)) or not value.requires_grad:
+            if look.flat or not value.requires_grad:
+                break  # nothing is left to learn: the samples are separated entirely, or constant
+            if not bool(torch.isfinite(value)):
                 raise ValueError(
-                    f"The criterion {self.criterion!r} is {float(value.detach())} at step {step}: the kernel does not "
-                    "tell the points of a batch apart. Are the samples constant, or the batches too small? "
-                    "kernel='witness' does without this criterion."
+                    f"The criterion {self.criterion!r} is {float(value.detach())} at step {step}. Try a lower "
+                    "learning_rate, or larger batches. kernel='witness' does without this criterion."
                 )
             optimiser.zero_grad()
             (-value).backward()
@@ -357,11 +359,10 @@ class _Run:
             return _Look(u, u.detach(), False)
         v, v2 = variance_from(s), second_order_from(s)
         larger = torch.maximum(v, v2)
-        undefined = bool((larger <= 0).detach())
         value = ratio(u - self._threshold(X, Y) if self.criterion == "power" else u, larger, s)
         with torch.no_grad():
             score = ratio(u - self._normal * v2.clamp_min(0).sqrt(), larger, s)
-        return _Look(value * math.nan if undefined else value, score, bool((v < v2).detach()))
+        return _Look(value, score, bool((v < v2).detach()), flat=bool((larger <= 0).detach()))
 
     def _threshold(self, X: Tensor, Y: Tensor) -> Tensor:
         """The permutation threshold of MMD², with the gradient of the permutation that gives it (MATHS §7)."""

@@ -1,6 +1,6 @@
 """Figure 2 of Sutherland et al. 2017: which bandwidth a criterion chooses, and what that choice is worth.
 
-    python -m tellapart.experiments.blobs [--quick] [--out DIR]
+    tellapart reproduce blobs [--quick] [--out DIR]
 
 Two grids of 5 × 5 blobs; those of Q are ε times as wide one way as the other. For each ε, many samples of 500 + 500
 points: MMD², t and the permutation test at 30 bandwidths, in one pass each. The power of a choice is the rejection
@@ -9,7 +9,6 @@ rate, over all samples, of the bandwidth chosen. Every ε is written when it is 
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 from pathlib import Path
@@ -171,11 +170,3 @@ def draw(result: dict[str, Any], trials: dict[int, Any], out: Path) -> None:
         power.legend(frameon=False, fontsize=9, loc="center left", bbox_to_anchor=(1, 0.5))
         for kind in ("png", "pdf"):
             figure.savefig(out / f"blobs.{kind}", dpi=200)
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="Figure 2 of Sutherland et al. 2017.")
-    parser.add_argument("--quick", action="store_true", help="fewer repetitions and permutations: some minutes")
-    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the figure and the numbers")
-    options = parser.parse_args()
-    run(options.out, quick=options.quick)

@@ -1,6 +1,6 @@
 """Figure 3 of Sutherland et al. 2017: criticising a generative model of MNIST.
 
-    python -m tellapart.experiments.criticism [--quick] [--steps N] [--samples FILE] [--out DIR]
+    tellapart reproduce criticism [--quick] [--steps N] [--samples FILE] [--out DIR]
 
 Test images of MNIST against samples of the improved GAN with 1,000 labels (and of GMMN, t-GMMN and feature matching),
 all made black and white. An ARD kernel is learned from 2,000 + 2,000 images and criticises on 2,000 + 2,000 others;
@@ -11,7 +11,6 @@ classifier sees. Models are trained where they are missing, in the folders of Fi
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -29,7 +28,7 @@ from .._progress import reporting
 from ..criticism import Array
 from ..generative import Data, checkpoints
 from ..generative.evaluation import Classifier, fitted
-from ..generative.runs import as_images, grid
+from ..generative.runs import grid
 from ..kernels import Kernel, Witness
 from ..learning import fit_kernel
 from ..samples import open_source
@@ -72,7 +71,7 @@ def run(
     data = generative.load(gans.DATA)
     binary = replace(data, name=f"{data.name}, black and white", rows=data.rows.round(), held_out=data.held_out.round())
     classifier = fitted(binary, out, progress=progress)
-    titles = (str(samples),) if samples else (LEADING,) if quick else (LEADING, *OTHERS)
+    titles = (samples.stem,) if samples else (LEADING,) if quick else (LEADING, *OTHERS)
     result: dict[str, Any] = {"data": data.name, "draws": draws, "accuracy": classifier.accuracy, "models": {}}
     for title in titles:
         rows = given(samples, data) if samples else drawn(title, data, out, steps, progress)
@@ -116,7 +115,7 @@ def criticise(
     path = out / f"criticism-{title.replace(' ', '-').replace('/', '-')}-{digest}-{draws}.json"
     if path.exists() and not (leading and not (out / "criticism.html").exists()):
         return dict(json.loads(path.read_text()))
-    images = [as_images(rows, data.shape) // 255 for rows in (data.held_out, made)]
+    images = [rows.reshape(-1, *data.shape).numpy() for rows in (data.held_out, made)]
     found = compare(
         images[0][: 2 * LEARNED],
         images[1][: 2 * LEARNED],
@@ -231,25 +230,25 @@ def draw(title: str, found: Comparison, images: list[Array], out: Path) -> None:
         above, below = figure.subfigures(2, 1, height_ratios=(1.05, 1))
         shown = above.subplots(1, 3)
         for axis, letter, name, part in zip(shown, "ab", ("MNIST", title), images, strict=False):
-            axis.imshow(1 - grid(part[:100].astype(float)), cmap="gray", vmin=0, vmax=1, interpolation="nearest")
+            axis.imshow(1 - grid(part[:100]), cmap="gray", vmin=0, vmax=1, interpolation="nearest")
             axis.set_title(f"({letter}) {name}", color=colours["ab".index(letter)])
         weights = found.weights.values.reshape(images[0].shape[1:])
         drawn = shown[2].imshow(weights, cmap="magma_r", vmin=0)
         above.colorbar(drawn, ax=shown[2], shrink=0.8, label="weight")
         shown[2].set_title("(c) ARD weights")
         for axis in shown:
-            axis.set(xticks=[], yticks=[])
+            axis.axis("off")
         _draw_witness(below, found, weights, colours)
         for kind in ("png", "pdf"):
             figure.savefig(out / f"criticism.{kind}", dpi=200)
 
 
-def _draw_witness(panel: Any, found: Comparison, weights: Array, colours: tuple[str, str], count: int = 13) -> None:
+def _draw_witness(panel: Any, found: Comparison, weights: Array, colours: tuple[str, str], count: int = 11) -> None:
     """Two histograms over the witness, their means, and below them the images nearest to levels of it."""
     values = found.witness_x, found.witness_y
     pooled = np.concatenate(values)
     low, high = np.quantile(pooled, [0.001, 0.999])
-    axis, strip = panel.subplots(2, 1, height_ratios=(1.5, 1))
+    axis, strip = panel.subplots(2, 1, height_ratios=(1.3, 1))
     for of, colour, name in zip(values, colours, found.names, strict=True):
         axis.hist(of, np.linspace(low, high, 60), density=True, color=colour, alpha=0.5, label=name)
         axis.axvline(of.mean(), color=colour, linewidth=1.5)
@@ -264,9 +263,9 @@ def _draw_witness(panel: Any, found: Comparison, weights: Array, colours: tuple[
     for k, level in enumerate(levels):
         which = 0 if k > count // 2 else 1 if k < count // 2 else k % 2
         sample = (found.x, found.y)[which]
-        image = np.asarray(sample.values[int(np.abs(values[which] - level).argmin())].reshape(weights.shape))
-        picture = np.repeat(1 - image[:, :, None], 3, 2).astype(float)
-        picture = picture * (1 - 0.75 * overlay[:, :, None]) + 0.75 * overlay[:, :, None] * np.array([0.9, 0.1, 0.1])
+        image = sample.values[int(np.abs(values[which] - level).argmin())].reshape(weights.shape).numpy()
+        picture = np.repeat(1 - image[:, :, None], 3, 2)
+        picture = picture * (1 - 0.6 * overlay[:, :, None]) + 0.6 * overlay[:, :, None] * np.array([0.9, 0.1, 0.1])
         left = low + k * width + 0.04 * width
         place = strip.inset_axes((left, 0, 0.92 * width, 1), transform=strip.transData)
         place.imshow(picture, interpolation="nearest")
@@ -276,13 +275,3 @@ def _draw_witness(panel: Any, found: Comparison, weights: Array, colours: tuple[
         place.set_xlabel(f"{level:.2g}", fontsize=8)
     strip.set(xlim=(low, high), ylim=(0, 1))
     strip.axis("off")
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--steps", type=int)
-    parser.add_argument("--samples", type=Path)
-    parser.add_argument("--out", type=Path, default=Path("out"))
-    options = parser.parse_args()
-    run(options.out, options.quick, options.steps, options.samples)

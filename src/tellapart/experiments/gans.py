@@ -1,6 +1,6 @@
 """Figure 4 of Sutherland et al. 2017: digits drawn by four generative models.
 
-    python -m tellapart.experiments.gans [--quick] [--steps N] [--out DIR]
+    tellapart reproduce gans [--quick] [--steps N] [--out DIR]
 
 GMMN, t-GMMN, feature matching with MMD, and the improved GAN with 1,000 labels, on MNIST at the paper's settings. Each
 model has a folder of its own, which keeps its checkpoints: what was interrupted goes on, what is done is not done
@@ -11,7 +11,6 @@ from five seeds, for a third of the iterations.
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 from typing import Any
 
@@ -138,12 +137,3 @@ def draw(pictures: dict[str, Any], steps: int, out: Path) -> None:
     figure.suptitle(f"Samples after {steps:,} iterations")
     for suffix in ("png", "pdf"):
         figure.savefig(out / f"gans.{suffix}", dpi=150)
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--steps", type=int)
-    parser.add_argument("--out", type=Path, default=Path("out"))
-    options = parser.parse_args()
-    run(options.out, options.quick, options.steps)

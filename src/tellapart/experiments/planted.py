@@ -1,6 +1,6 @@
 """Defects planted in MNIST, and whether a comparison points to them.
 
-    python -m tellapart.experiments.planted [--quick] [--out DIR]
+    tellapart reproduce planted [--quick] [--out DIR]
 
 Two samples of MNIST's training images, one of them with a defect: 30 % of the ones are missing; one column of pixels is
 dead; 5 % of the images are turned by 30 degrees. Each is compared as a user would, with a report, and numbers say
@@ -10,7 +10,6 @@ turned images among the exemplars. Then two samples without any defect, 200 time
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 from dataclasses import dataclass
@@ -32,7 +31,7 @@ COLUMN, DEGREES, DIGIT = 14, 30, 1
 #: Exemplars of each sample at each end of the witness function.
 EXEMPLARS = 20
 #: Images of each sample.
-ROWS = {"too few ones": 5000, "dead column": 1000, "turned images": 5000, "none": 400}
+ROWS = {"too few ones": 10_000, "dead column": 1000, "turned images": 10_000, "none": 400}
 #: Repetitions without a defect, and the levels at which they are counted.
 REPETITIONS = {"quick": 20, "full": 200}
 LEVELS = (0.01, 0.05, 0.1)
@@ -187,11 +186,3 @@ def table(result: dict[str, Any]) -> str:
         rates = ", ".join(f"{np.mean(np.array(pvalues) <= alpha):.3f} at {alpha}" for alpha in LEVELS)
         lines.append(f"no defect, {kernel}: {len(pvalues)} repetitions, rejected {rates}")
     return "\n".join(lines)
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--out", type=Path, default=Path("out"))
-    options = parser.parse_args()
-    run(options.out, options.quick)

@@ -1,6 +1,6 @@
 """Figure 1 of Sutherland et al. 2017: how long a two-sample test takes.
 
-    python -m tellapart.experiments.speed [--quick] [--out DIR]
+    tellapart reproduce speed [--quick] [--out DIR]
 
 Standard normal against Laplace samples with the same moments, in two dimensions; a Gaussian kernel with the median
 bandwidth; 200 draws from the null distribution. A test is timed from data to p-value, and again with the kernel matrix
@@ -9,7 +9,6 @@ given. Everything is timed in one run and in turns: trust the ratios, not the se
 
 from __future__ import annotations
 
-import argparse
 import math
 import statistics
 import time
@@ -348,11 +347,3 @@ def draw(result: dict[str, Any], out: Path) -> None:
         )
         for kind in ("png", "pdf"):
             figure.savefig(out / f"speed.{kind}", dpi=200)
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="Time the tests of Figure 1 of Sutherland et al. 2017.")
-    parser.add_argument("--quick", action="store_true", help="smaller sizes and fewer repeats: under two minutes")
-    parser.add_argument("--out", type=Path, default=Path("results"), help="folder for the figure and the numbers")
-    arguments = parser.parse_args()
-    run(arguments.out, arguments.quick)

@@ -33,7 +33,7 @@ MODELS: dict[str, tuple[str, dict[str, Any]]] = {
     "feature matching": ("feature-matching", {}),
     "improved GAN": ("improved-gan", {}),
 }
-#: More models for the table.
+#: More models for the table of the full run.
 BASELINES: dict[str, tuple[str, dict[str, Any]]] = {
     "improved GAN, no labels": ("improved-gan", {"labels": 0}),
     "feature matching, means": ("feature-matching", {"match": "means"}),
@@ -52,6 +52,7 @@ def run(out: Path, quick: bool = False, steps: int | None = None, progress: bool
     """Train or go on, print the table, write ``gans.json``, ``gans.png`` and ``gans.pdf``."""
     extra("matplotlib")
     out.mkdir(parents=True, exist_ok=True)
+    titles = MODELS if quick or steps else MODELS | BASELINES
     steps = steps or STEPS["quick" if quick else "full"]
     data = generative.load(DATA)
     classifier = fitted(data, out, progress=progress)
@@ -71,7 +72,7 @@ def run(out: Path, quick: bool = False, steps: int | None = None, progress: bool
         return rows, found | against(model, data, seed=1) | evaluate(rows, classifier).as_dict()
 
     pictures = {}
-    for title in MODELS if quick else MODELS | BASELINES:
+    for title in titles:
         rows, result["models"][title] = judged(title, steps)
         pictures[title] = grid(as_images(rows[:100], data.shape))
         write_json(out / "gans.json", result)

@@ -88,7 +88,7 @@ def rare_digit(images: Tensor, labels: Array, rng: np.random.Generator) -> Probl
     size = ROWS["too few ones"]
     first, rest = split(images, size, rng)
     second = rest[(labels[rest] != DIGIT) | (rng.random(len(rest)) < 0.7)][:size]
-    return Problem(images[first], images[second], labels[first] == DIGIT, labels[second] == DIGIT, "witness")
+    return Problem(images[first], images[second], labels[first] == DIGIT, labels[second] == DIGIT, "rbf")
 
 
 def dead_column(images: Tensor, labels: Array, rng: np.random.Generator) -> Problem:

@@ -66,7 +66,7 @@ def test_gans_draws_four_models_and_resumes(tmp_path, monkeypatch, capsys, small
         assert 0.1 <= row["confidence"] <= 1
     assert (tmp_path / "gans.png").stat().st_size > 10_000
     assert json.loads((tmp_path / "gans.json").read_text()) == first
-    repeated = gans.run(tmp_path, steps=6)["seeds"]["feature matching"]
+    repeated = gans.run(tmp_path, steps=12)["seeds"]["feature matching"]
     assert [row["settings"]["seed"] for row in repeated] == [0, 1, 2, 3, 4]
     assert [row["settings"]["steps"] for row in repeated] == [2] * 5
     assert "feature matching, seed 4" in capsys.readouterr().out

@@ -129,12 +129,11 @@ def _classified(row: dict[str, Any]) -> str:
 
 def draw(pictures: dict[str, Any], steps: int, out: Path) -> None:
     """Four grids of samples, as in the paper."""
-    figure = extra("matplotlib.figure").Figure(figsize=(9, 9.6), layout="constrained")
+    figure = extra("matplotlib.figure").Figure(figsize=(9, 9.4), layout="constrained")
     axes = figure.subplots(2, 2)
     for letter, axis, title in zip("abcd", axes.flat, MODELS, strict=True):
         axis.imshow(pictures[title], cmap="gray", vmin=0, vmax=255, interpolation="nearest")
-        axis.set_title(f"({letter}) {title}")
+        axis.set_title(f"({letter}) {title}, {settings(title, steps)['steps']:,} iterations")
         axis.axis("off")
-    figure.suptitle(f"Samples after {steps:,} iterations")
     for suffix in ("png", "pdf"):
         figure.savefig(out / f"gans.{suffix}", dpi=150)

@@ -209,12 +209,21 @@ def test_many_rows_are_thinned(monkeypatch):
 # --- Power
 
 
-@pytest.mark.parametrize("repetitions", [10, pytest.param(100, marks=pytest.mark.full)])
+BLOBS, BLOB_D, HDGM = (
+    (lambda r: ta.datasets.blobs(1000, ratio=4, rng=r), 0.9),
+    (lambda r: ta.datasets.blob_d(270, rng=r), 0.85),
+    (lambda r: ta.datasets.hdgm(4000, rng=r), 0.9),
+)
+
+
 @pytest.mark.parametrize(
-    ("draw", "least"),
+    ("draw", "least", "repetitions"),
     [
-        pytest.param(lambda r: ta.datasets.blobs(1000, ratio=4, rng=r), 0.9, id="blobs"),
-        pytest.param(lambda r: ta.datasets.blob_d(270, rng=r), 0.85, id="blob-d"),
+        pytest.param(*BLOBS, 10, id="blobs"),
+        pytest.param(*BLOB_D, 10, id="blob-d"),
+        pytest.param(*BLOBS, 100, id="blobs-full", marks=pytest.mark.full),
+        pytest.param(*BLOB_D, 100, id="blob-d-full", marks=pytest.mark.full),
+        pytest.param(*HDGM, 100, id="hdgm-full", marks=pytest.mark.full),
     ],
 )
 def test_power_of_the_witness(draw, least, repetitions):

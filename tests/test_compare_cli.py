@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -254,3 +255,15 @@ def test_the_demo_writes_a_report(capsys, tmp_path, monkeypatch):
     assert "The samples differ (p ≤ 0.005, 199 permutations)." in out
     assert "Open the report in a browser: d.html" in out
     assert "tellapart demo --out d.html --seed 1" in (tmp_path / "d.html").read_text(encoding="utf-8")
+
+
+def test_digits_are_known_by_name(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.save("fake.npy", np.random.default_rng(0).random((300, 8, 8)))
+    assert main(["compare", "digits", "fake.npy", "--kernel", "witness", "--seed", "0", "--max-rows", "300"]) == 0
+    out = capsys.readouterr().out
+    assert "The samples differ" in out
+    assert "(digits, fake.npy)" in out
+    np.save("digits", np.zeros((3, 2)))  # a file of that name comes first
+    Path("digits.npy").rename("digits")
+    assert main(["compare", "digits", "fake.npy"]) == 2

@@ -15,7 +15,7 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
-from . import __version__, _memory, compare, demo, report
+from . import __version__, _memory, compare, datasets, demo, report
 from ._files import check_writable, write_whole
 from .starts import NAMES
 
@@ -33,10 +33,11 @@ examples:
   tellapart compare real/ generated/ --image-size 32x32 --report report.html
   tellapart compare train.npy live.npy --kernel witness --json - --fail-on-difference
   tellapart compare a.parquet b.parquet --drop id,name --missing indicator --seed 7
+  tellapart compare mnist fake.npz --report report.html
 
-A and B are files (.npy, .npz, .csv, .tsv, .parquet, .safetensors, idx) or folders of PNG and JPEG images. One half of
-the rows is learned from, the other is tested. The exit code is 0, or 1 with --fail-on-difference if the samples differ,
-or 2 for bad input."""
+A and B are files (.npy, .npz, .csv, .tsv, .parquet, .safetensors, idx), folders of PNG and JPEG images, or mnist (its
+test images, fetched once) or digits. One half of the rows is learned from, the other is tested. The exit code is 0, or
+1 with --fail-on-difference if the samples differ, or 2 for bad input."""
 
 _MISSING = "values that are missing: an error (the default), compared too, or their rows dropped"
 
@@ -150,9 +151,11 @@ def _compare(options: argparse.Namespace) -> int:
     if options.json is not None and not to_stdout:
         check_writable(options.json, "The JSON file")
     wanted = ("columns", "drop", "image_size", "image_shape", "max_rows")
+    known = [given for given in (options.A, options.B) if given in datasets.NAMED and not Path(given).exists()]
+    x, y = (datasets.NAMED[given]() if given in known else given for given in (options.A, options.B))
     found = compare(
-        options.A,
-        options.B,
+        x,
+        y,
         options.kernel,
         options.criterion,
         alpha=options.alpha,
@@ -163,6 +166,7 @@ def _compare(options: argparse.Namespace) -> int:
         rng=options.seed,
         max_memory=options.max_memory,
         progress=False if options.quiet else None,
+        names=(options.A, options.B) if known else None,
         reading={name: getattr(options, name) for name in wanted},
     )
     if options.report is not None:

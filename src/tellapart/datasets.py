@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Callable
 from itertools import product
 from typing import Any, Literal, NamedTuple, overload
 
@@ -273,3 +274,10 @@ def _wave(t: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     inside = 1 - (4 * t + np.where(first, 3, 1)) ** 2
     bump = np.exp(-1 / np.maximum(inside, 1e-3))  # e^-1000 is 0, and 1/0 a warning
     return np.asarray(np.where(first, bump, -bump))
+
+
+#: What can be compared by name: images that a model was not trained on.
+NAMED: dict[str, Callable[[], Any]] = {
+    "mnist": lambda: mnist().test_images.numpy(),
+    "digits": lambda: digits().numpy(),
+}

@@ -12,9 +12,22 @@ together are small, they are kept between the passes.
 Cost: N²/2 kernel evaluations for N points, and memory for the features and a few tiles for each thread.
 """
 
-from .engine import Progress
+from .cluster import connected
+from .executors import Executor, Progress
 from .products import Forms, bin_sums, product, quadratic_forms
 from .sums import Sums, block_sums, sums
 from .tiles import Memory
 
-__all__ = ["Forms", "Memory", "Progress", "Sums", "bin_sums", "block_sums", "product", "quadratic_forms", "sums"]
+__all__ = [
+    "Executor",
+    "Forms",
+    "Memory",
+    "Progress",
+    "Sums",
+    "bin_sums",
+    "block_sums",
+    "connected",
+    "product",
+    "quadratic_forms",
+    "sums",
+]

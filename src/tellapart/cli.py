@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from . import __version__, _memory, compare, demo, report
+from . import __version__, _memory, compare, compare_cost, demo, report
 from ._files import check_writable, write_whole
 from .starts import NAMES
 
@@ -48,6 +48,8 @@ _FLAGS = (
     (r"\b(columns|drop)=", r"--\1"),
     (r"\bkernel='(\w+)'", r"--kernel \1"),
     (r"\bpermutations=", "--permutations "),
+    (r"\bcluster='([^']*)'", r"--cluster \1"),
+    (r"\bcluster=", "--cluster "),
 )
 
 
@@ -126,10 +128,12 @@ def _add_compare(commands: Any) -> None:
     data.add_argument("--image-shape", type=_sides, metavar="HxW", help="rows are the pixels of such images")
     data.add_argument("--max-rows", type=int, metavar="N", help="draw at most so many rows of each sample (100000)")
     data.add_argument("--max-memory", metavar="SIZE", help="such as 1GB (a quarter of what is free)")
+    data.add_argument("--cluster", metavar="ADDRESS", help="test on a Dask cluster: tcp://host:8786, or local")
     out = command.add_argument_group("the outcome")
     out.add_argument("--report", type=Path, metavar="FILE", help="write an HTML report")
     out.add_argument("--json", metavar="FILE", help="write all numbers as JSON; - for standard output")
     out.add_argument("--fail-on-difference", action="store_true", help="exit with code 1 if the samples differ")
+    out.add_argument("--estimate", action="store_true", help="only say what the test would cost, and stop")
     out.add_argument("--quiet", action="store_true", help="print nothing but errors")
     command.set_defaults(run=_compare)
 
@@ -143,21 +147,23 @@ def _compare(options: argparse.Namespace) -> int:
     if options.json is not None and not to_stdout:
         check_writable(options.json, "The JSON file")
     wanted = ("columns", "drop", "image_size", "image_shape", "max_rows")
-    found = compare(
-        options.A,
-        options.B,
-        options.kernel,
-        options.criterion,
-        alpha=options.alpha,
-        train=options.train,
-        swap=options.swap,
-        permutations=options.permutations,
-        missing=options.missing,
-        rng=options.seed,
-        max_memory=options.max_memory,
-        progress=False if options.quiet else None,
-        reading={name: getattr(options, name) for name in wanted},
-    )
+    settings = {
+        "alpha": options.alpha,
+        "train": options.train,
+        "swap": options.swap,
+        "permutations": options.permutations,
+        "missing": options.missing,
+        "rng": options.seed,
+        "max_memory": options.max_memory,
+        "cluster": options.cluster,
+        "reading": {name: getattr(options, name) for name in wanted},
+    }
+    if options.estimate:
+        print(compare_cost(options.A, options.B, options.kernel, **settings))
+        print("Learning comes on top: it takes as long for many rows as for few.")
+        return 0
+    progress = False if options.quiet else None
+    found = compare(options.A, options.B, options.kernel, options.criterion, progress=progress, **settings)
     if options.report is not None:
         found.to_html(options.report, options.command)
     if to_stdout:

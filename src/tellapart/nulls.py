@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from . import reductions
+from . import _memory, reductions
 from .estimators import mmd2_from, permutation_variance_from
 from .kernels import Features, Kernel, Plan, probe_rows
 from .reductions import Executor, Memory, Progress
@@ -75,6 +75,7 @@ class Null:
 def permutation(problem: Problem, count: int) -> Null:
     """Relabel all rows, or whole groups of rows: every draw by one matrix product (MATHS §4). Exact."""
     m, n = problem.sizes
+    _check_room(problem, 3 * (m + n) * count)
     rng = problem.rng
     order = np.arange(m + n) if problem.kernel.likes_order else rng.permutation(m + n)
     if problem.groups is None:
@@ -127,6 +128,7 @@ def swap(problem: Problem, count: int) -> Null:
     m, n = problem.sizes
     if m != n:
         raise ValueError(f"null='swap' is for pairs (X_i, Y_i), but X has {m} rows and Y has {n}.")
+    _check_room(problem, 2 * m * count)
     rng = problem.rng
     signs = rng.integers(0, 2, size=(m, count + 1), dtype=np.int8) * 2 - 1
     # The pairs as observed are turned around at random, and their sign with them: the observed signs look like any.
@@ -148,6 +150,7 @@ def wild(problem: Problem, count: int) -> Null:
     With a ``lag`` the weights follow an autoregressive process, for rows that depend on those up to so far before.
     """
     m, n = problem.sizes
+    _check_room(problem, 40 * (m + n) * count)
     weights = [_wild_weights(problem.rng, size, count, problem.lag) for size in (m, n)]
     S = np.zeros((m + n, 1 + 2 * count), dtype=np.float32)
     S[:m, 0] = 1
@@ -336,6 +339,16 @@ def _full_statistics(forms: Tensor, crosses: Tensor, total: Tensor, m: int, n: i
     """The first labelling is the one observed."""
     values = full_mmd2(forms, crosses, total, m, n)
     return Null(values[..., 0], values[..., 1:])
+
+
+def _check_room(problem: Problem, need: int) -> None:
+    """Labels of rows for every draw must fit into the memory that is allowed."""
+    budget = _memory.budget(problem.max_memory)
+    if need > budget:
+        raise MemoryError(
+            f"So many permutations of {sum(problem.sizes):,} rows take {need:,} bytes, but max_memory is {budget:,}. "
+            "Use null='binned', which keeps no labels of rows, or fewer permutations, or allow more."
+        )
 
 
 def _bin_size(m: int, n: int, bins: int | None) -> int:

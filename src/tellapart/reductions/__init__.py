@@ -14,14 +14,18 @@ Cost: N²/2 kernel evaluations for N points, and memory for the features and a f
 
 from .cluster import connected
 from .executors import Executor, Progress
+from .probing import Cost, Measured, Probe
 from .products import Forms, bin_sums, product, quadratic_forms
 from .sums import Sums, block_sums, sums
 from .tiles import Memory
 
 __all__ = [
+    "Cost",
     "Executor",
     "Forms",
+    "Measured",
     "Memory",
+    "Probe",
     "Progress",
     "Sums",
     "bin_sums",

@@ -103,9 +103,7 @@ class Cluster:
             time.sleep(0.02)
 
     def _check(self, future: Any) -> None:
-        """Raise what a task raised."""
-        if future.status == "finished":
-            return
+        """Raise what a task raised. One that was done and is lost with its worker is done again."""
         if future.status == "error":
             error = future.exception()
             if type(error).__name__ == "KilledWorker":
@@ -114,7 +112,8 @@ class Cluster:
                     "Give a smaller max_memory= (it is for each worker), or workers with more memory."
                 ) from None
             raise error
-        raise ConnectionError(f"The connection to the Dask scheduler at {self.address} was lost.")
+        if future.status == "cancelled":
+            raise ConnectionError(f"The connection to the Dask scheduler at {self.address} was lost.")
 
     def _threads(self) -> dict[str, int]:
         """The workers and how many threads each has."""
@@ -165,7 +164,7 @@ def _local(distributed: Any) -> Iterator[Any]:
     """One worker process for each thread that torch is set to use."""
     with _workers.one_core() as cores:
         pass
-    cluster = distributed.LocalCluster(n_workers=cores, threads_per_worker=1, dashboard_address=None)
+    cluster = distributed.LocalCluster(n_workers=cores, threads_per_worker=1, dashboard_address=":0")
     try:
         yield cluster
     finally:

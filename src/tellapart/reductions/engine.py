@@ -97,7 +97,7 @@ class Preparation(OnTiles):
         return len(panel)
 
     @torch.no_grad()
-    def part(self, panel: range, checkpoint: Callable[[], None]) -> Plan | None:
+    def part(self, panel: range, checkpoint: Callable[[], None], most: int | None = None) -> Plan | None:
         """The plan, refined by some strips."""
         plan = refined = self.tiling.plan
         for strip in panel:
@@ -126,14 +126,14 @@ class Strips(OnTiles):
 
     def size(self, panel: range) -> int:
         """The number of tiles."""
-        return sum(len(self.tiling.strips) - strip for strip in panel)
+        return sum(map(self.tiling.tiles_of, panel))
 
-    def part(self, panel: range, checkpoint: Callable[[], None]) -> Any:
+    def part(self, panel: range, checkpoint: Callable[[], None], most: int | None = None) -> Any:
         """Reduce the tiles of some strips."""
         reduction, tiling = self.reduction, self.tiling
         strips = [tiling.strips[number] for number in panel]
         states = [reduction.start(rows) for rows in strips]
-        for columns in tiling.across(panel[0]):
+        for columns in tiling.across(panel[0])[:most]:
             for rows, state in zip(strips, states, strict=True):
                 if columns.pooled.start < rows.pooled.start:
                     break
@@ -165,7 +165,7 @@ def branches(count: int, least: int) -> list[range]:
     [range(0, 2), range(2, 4), range(4, 6), range(6, 8), range(8, 10)]
     """
     size = 1
-    while -(-count // (2 * size)) >= least:
+    while size < count and -(-count // (2 * size)) >= least:
         size *= 2
     return [range(start, min(start + size, count)) for start in range(0, count, size)]
 

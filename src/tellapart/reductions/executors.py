@@ -33,8 +33,11 @@ class Job(Protocol):
     def size(self, panel: range) -> int:
         """How much work a panel is: its tiles."""
 
-    def part(self, panel: range, checkpoint: Callable[[], None]) -> Any:
-        """Do the work of a panel. It calls ``checkpoint`` now and then, which raises if nobody wants the result."""
+    def part(self, panel: range, checkpoint: Callable[[], None], most: int | None = None) -> Any:
+        """Do the work of a panel, or of its first columns of tiles (``most``) to see how long they take.
+
+        It calls ``checkpoint`` now and then, which raises if nobody wants the result.
+        """
 
     def join(self, left: Any, right: Any) -> Any:
         """Two neighbouring parts as one, both left as they are."""

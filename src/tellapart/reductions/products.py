@@ -93,11 +93,11 @@ class _Product(OnTiles):
         return len(panel)
 
     @torch.no_grad()
-    def part(self, panel: range, checkpoint: Callable[[], None]) -> list[Tensor]:
+    def part(self, panel: range, checkpoint: Callable[[], None], most: int | None = None) -> list[Tensor]:
         (strip,) = panel
         rows = self.tiling.strips[strip]
         total = torch.zeros(rows.local.stop - rows.local.start, self.weights.shape[1], dtype=torch.float64)
-        for columns in self.tiling.across(strip):
+        for columns in self.tiling.across(strip)[:most]:
             if columns.sample == 1:
                 checkpoint()
                 (tile,) = self.tiling.tiles(rows, columns)

@@ -69,8 +69,9 @@ class Tiling:
         #: Bytes of a point and of its features, and of what a reduction keeps of a row of a strip.
         self.of_point = probe[:1].nbytes + width // len(probe)
         self.of_row = 3 * kernel.members * (columns + 16) * self.plan.dtype.itemsize
+        budget = _memory.budget(max_memory)
         self.height, self.width = tile_size(
-            self.device, sum(self.sizes), self.plan.dtype.itemsize, self.of_row, self.of_point, max_memory
+            self.device, sum(self.sizes), self.plan.dtype.itemsize, self.of_row, self.of_point, budget
         )
         self.strips = [
             Block(k, local, slice(before + local.start, before + local.stop))
@@ -81,12 +82,13 @@ class Tiling:
         self.together = max(1, self.width // self.height)
         # A tile with what autograd saves of it takes about five times its own size.
         needed = sum(self.sizes) ** 2 // 2 * self.plan.dtype.itemsize * 5
-        self.keepable = needed <= min(KEEP_BYTES, _memory.budget(max_memory) // 2)
+        self.keepable = needed <= min(KEEP_BYTES, budget // 2)
         self.features: list[Features] = self._differentiable_features() if self.differentiable else []
-        self._set_up()
+        self._set_up(budget)
 
-    def _set_up(self) -> None:
+    def _set_up(self, budget: int) -> None:
         """What belongs to this process."""
+        self._budget = budget
         self._of_thread = threading.local()
         self._lock = threading.Lock()
         self._edges = [strip.pooled.start for strip in self.strips]
@@ -96,7 +98,7 @@ class Tiling:
 
     def allow(self, most: int | None) -> None:
         """Take at the most so much memory, and what ``max_memory`` says: so many threads, so many features kept."""
-        budget = min(_memory.budget(self.max_memory), most or 2**62)
+        budget = min(self._budget, most or self._budget)
         of_thread = tile_bytes(self.height, self.width, self.plan.dtype.itemsize, self.of_row, self.of_point)
         self.threads = max(1, budget // (2 * of_thread))
         # Put together at the end, they are there twice.
@@ -105,13 +107,24 @@ class Tiling:
         self.panel = max(1, min(PANEL, budget // 4 // (self.height * (self.of_row + self.of_point) * self.threads)))
         self.room = max(self.panel + 3, budget // 4 // (self.height * self.of_point))
 
+    def bytes_needed(self, threads: int) -> int:
+        """What so many threads take at the most, with the features that are kept."""
+        of_thread = tile_bytes(self.height, self.width, self.plan.dtype.itemsize, self.of_row, self.of_point)
+        points = 2 * sum(self.sizes) if self.resident else self.room * self.height
+        panel = 0 if self.resident else (self.panel - 1) * self.height * self.of_row
+        return threads * (of_thread + panel) + points * self.of_point
+
+    def tiles_of(self, strip: int) -> int:
+        """How many tiles a strip has."""
+        return len(self.strips) - strip if self.together == 1 else len(self.across(strip))
+
     def __getstate__(self) -> dict[str, Any]:
-        own = ("_of_thread", "_lock", "_edges", "_whole", "_kept")
+        own = ("_budget", "_of_thread", "_lock", "_edges", "_whole", "_kept")
         return {name: value for name, value in vars(self).items() if name not in own}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self._set_up()
+        self._set_up(_memory.budget(self.max_memory))
 
     def replan(self, plan: Plan) -> None:
         """Compute by another plan from now on."""
@@ -237,13 +250,12 @@ def joined(parts: Sequence[Features]) -> Features:
 
 
 def tile_size(
-    device: torch.device, points: int, itemsize: int, of_row: int, of_point: int, max_memory: Memory
+    device: torch.device, points: int, itemsize: int, of_row: int, of_point: int, budget: int
 ) -> tuple[int, int]:
     """Rows and columns of a tile: the standard size, or less where the memory allowed is less.
 
     The number of threads has no say: where there is no room for all of them, fewer work.
     """
-    budget = _memory.budget(max_memory)
     height, width = TILE_ON_DEVICE if device.type != "cpu" else TILE_OF_FEW if points <= FEW else TILE
     while width > 64 and 2 * tile_bytes(height, width, itemsize, of_row, of_point) > budget:
         height, width = max(height // 2, 64), width // 2

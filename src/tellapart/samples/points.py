@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from .arrays import check_rows
+from .delimited import parquet_parts
 from .files import npy_layout
 from .lazy import Lazy, Points, Stored
 from .sample import as_pair, as_sample
@@ -62,9 +63,19 @@ def open_lazy(data: Any, name: str = "X") -> Lazy | None:
     if isinstance(data, np.memmap):
         store = _from_memmap(data, name)
         return None if store is None else Stored(store, name)
-    if type(data).__module__.startswith("dask.array"):
+    if is_dask(data):
         return Stored(Spooled(DaskArray(data, name), name), name)
     return None
+
+
+def is_dask(data: Any) -> bool:
+    """Whether this is a Dask array."""
+    return type(data).__module__.startswith("dask.array")
+
+
+def is_zarr(path: Path) -> bool:
+    """Whether a zarr array, or a group of them, is at a path."""
+    return any((path / mark).exists() for mark in ("zarr.json", ".zarray", ".zgroup"))
 
 
 def _from_path(path: Path, label: str) -> Lazy | None:
@@ -76,10 +87,9 @@ def _from_path(path: Path, label: str) -> Lazy | None:
         if fortran:
             return Stored(Spooled(Columns(path), label), label)
         return Stored(Plain(path, label, start, dtype, shape), label)
-    parts = sorted(path.glob("*.parquet")) if path.is_dir() else [path] if path.suffix.lower() == ".parquet" else []
-    if parts:
+    if parts := parquet_parts(path):
         return Stored(Spooled(Parquet(parts, label), label), label)
-    if path.is_dir() and any((path / mark).exists() for mark in ("zarr.json", ".zarray", ".zgroup")):
+    if is_zarr(path):
         return Stored(Spooled(Zarr(str(path.absolute()), label), label), label)
     return None
 

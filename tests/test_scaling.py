@@ -99,7 +99,7 @@ def never_resident(monkeypatch):
 
     def tight(self, most):
         allow(self, most)
-        self.resident, self.room, self.panel = False, 5, 4
+        self.prepared.resident, self.prepared.room, self.panel = False, 7, 4
 
     monkeypatch.setattr(tiles.Tiling, "allow", tight)
 
@@ -178,7 +178,7 @@ def test_threads_give_way_before_tiles_do(samples, threads):
 def test_learned_tests_take_files(kernel, samples, files):
     options = {"kernel": kernel, "permutations": 99, "rng": 0}
     if kernel == "ard":
-        options |= {"steps": 5}
+        options |= {"steps": 1, "train": 0.2}
     base, lazy = (ta.learned_test(*pair, **options) for pair in (samples, files["npy"]))
     assert same(base, lazy)
 
@@ -225,15 +225,15 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)
 
 
 def test_memory_is_bounded_by_max_memory_and_not_by_the_data(tmp_path):
-    """80 MB of rows in 20 MB."""
+    """40 MB of rows in 10 MB."""
     rng = np.random.default_rng(0)
     for name in "xy":
-        np.save(tmp_path / f"{name}.npy", rng.standard_normal((2000, 5000), dtype="f4"))
-    arguments = [str(tmp_path / "x.npy"), str(tmp_path / "y.npy"), "20MB"]
+        np.save(tmp_path / f"{name}.npy", rng.standard_normal((2000, 2500), dtype="f4"))
+    arguments = [str(tmp_path / "x.npy"), str(tmp_path / "y.npy"), "10MB"]
     done = subprocess.run([sys.executable, "-c", PEAK, *arguments], capture_output=True, text=True, check=True)
     pvalue, peak = map(float, done.stdout.split())
     assert 0 < pvalue <= 1
-    assert peak < 30e6
+    assert peak < 15e6
 
 
 # --- what can be wrong with files ---------------------------------------------------------------------------------
@@ -304,9 +304,7 @@ def test_workers_read_chunks_and_run_any_kernel(samples, files, client):
 
 
 def test_compare_and_learned_tests_use_the_cluster(samples, client):
-    options = {"permutations": 99, "rng": 0, "swap": True}
-    base, other = (ta.learned_test(*samples, "ard", steps=5, cluster=c, **options) for c in (None, client))
-    assert same(base, other)
+    samples = [sample[:120] for sample in samples]
     calls = []
     reduce = clusters.Cluster.reduce
 
@@ -316,10 +314,10 @@ def test_compare_and_learned_tests_use_the_cluster(samples, client):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(clusters.Cluster, "reduce", counted)
-        options = {"permutations": 99, "rng": 0, "stability": 0, "learning": {"steps": 5}}
+        options = {"permutations": 99, "rng": 0, "swap": True, "stability": 0, "learning": {"steps": 1}}
         base, other = (ta.compare(*samples, cluster=c, **options) for c in (None, client))
-    assert calls
-    assert base.pvalue == other.pvalue
+    assert len(calls) == 2
+    assert all(same(a.test, b.test) for a, b in zip(base.test.halves, other.test.halves, strict=True))
 
 
 def test_progress_of_workers(samples, client, small_tiles):
@@ -407,6 +405,7 @@ def test_four_workers_of_which_two_are_killed(samples, files, small_tiles):
     assert same(base, found)
 
 
+@pytest.mark.full
 def test_all_workers_gone(samples, small_tiles, monkeypatch):
     monkeypatch.setattr(clusters, "PATIENCE", 2.0)
     with started(1) as client:
@@ -415,6 +414,7 @@ def test_all_workers_gone(samples, small_tiles, monkeypatch):
             ta.mmd_test(*samples, rng=0, cluster=client, progress=leave)
 
 
+@pytest.mark.full
 def test_a_worker_out_of_memory(samples):
     import dask
 

@@ -40,7 +40,12 @@ def median_bandwidth(X: Any, Y: Any, *, rng: RNG = 0) -> float:
     >>> round(median_bandwidth([0.0, 3.0], [4.0]), 6)
     3.0
     """
-    points = _some_rows(as_points(X, Y), rng)
+    return median_distance(as_points(X, Y), rng)
+
+
+def median_distance(samples: Sequence[Points], rng: RNG) -> float:
+    """The median distance between points of samples that are checked already."""
+    points = _some_rows(samples, rng)
     unit = float(np.abs(points).max()) or 1.0
     points = points / unit
     # Centred on the bulk of the points, so that an outlier spoils no distances but its own.

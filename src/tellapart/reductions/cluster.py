@@ -71,8 +71,14 @@ class Cluster:
             shared = self.client.submit(_unpacked, self._packed(job), pure=False)
         parts = self.client.map(_part, [(panel.start, panel.stop) for panel in panels], job=shared, pure=False)
         whole = tree(lambda a, b: self.client.submit(_join, shared, a, b, pure=False), parts)
-        self._follow(dict(zip(parts, sizes, strict=True)), whole, progress)
-        return whole.result()
+        try:
+            self._follow(dict(zip(parts, sizes, strict=True)), whole, progress)
+            return whole.result()
+        except BaseException:
+            # An error holds on to these, and so the workers would go on.
+            if self.client.status == "running":
+                self.client.cancel([shared, *parts, whole])
+            raise
 
     def _packed(self, job: Job) -> bytes:
         try:
@@ -86,6 +92,7 @@ class Cluster:
         waiting = self.distributed.as_completed([*parts, whole], loop=self.client.loop)
         seen = looked = time.monotonic()
         while whole.status != "finished":
+            self._check(whole)
             for future in waiting.next_batch(block=False):
                 self._check(future)
                 done += parts.pop(future, 0)

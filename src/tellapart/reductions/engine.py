@@ -13,7 +13,8 @@ from .. import _workers
 from ..kernels import Plan, leaves, wider
 from ..samples import in_memory
 from .executors import Executor, Local, Progress, tree
-from .tiles import FEW, Block, Tiling, on_diagonal
+from .prepared import Block
+from .tiles import FEW, Tiling, on_diagonal
 
 
 class Reduction(Protocol):
@@ -63,7 +64,7 @@ def reduce(
 
 def prepare(tiling: Tiling, executor: Executor) -> None:
     """Look at all points once, where they are, and refine the plan by what is found there."""
-    here = all(map(in_memory, tiling.samples))
+    here = all(map(in_memory, tiling.prepared.samples))
     refined = (Local() if here else executor).reduce(Preparation(tiling), None)
     if refined is not None:
         tiling.replan(refined)
@@ -102,7 +103,7 @@ class Preparation(OnTiles):
         plan = refined = self.tiling.plan
         for strip in panel:
             checkpoint()
-            refined = self.tiling.kernel.refined(refined, self.tiling.of_strip(strip))
+            refined = self.tiling.kernel.refined(refined, self.tiling.prepared.of_strip(strip, plan))
         return None if refined is plan else refined
 
     def join(self, left: Plan | None, right: Plan | None) -> Plan | None:

@@ -139,7 +139,7 @@ def _cost(job: Strips, seconds: float, probe: int, workers: int, threads: int) -
     held = sum(value.nbytes for value in vars(job.reduction).values() if isinstance(value, Tensor))
     return Cost(
         rows=sum(tiling.sizes),
-        coordinates=math.prod(tiling.samples[0].shape[1:]),
+        coordinates=math.prod(tiling.prepared.samples[0].shape[1:]),
         tiles=sum(map(job.size, job.panels(1))),
         tile=(tiling.height, tiling.width),
         seconds=seconds,

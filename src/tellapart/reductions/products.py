@@ -14,7 +14,8 @@ from ..kernels import Kernel
 from ..samples import Points
 from .engine import OnTiles, branches, prepare, reduce
 from .executors import Executor, Local, Progress
-from .tiles import Block, Memory, Tiling, strict_upper
+from .prepared import Block
+from .tiles import Memory, Tiling, strict_upper
 
 
 @dataclass(frozen=True)

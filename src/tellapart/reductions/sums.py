@@ -14,7 +14,8 @@ from ..kernels import Kernel, probe_rows, take
 from ..samples import Points
 from .engine import reduce
 from .executors import Executor, Progress
-from .tiles import Block, Memory, Tiling, on_diagonal, strict_upper
+from .prepared import Block
+from .tiles import Memory, Tiling, on_diagonal, strict_upper
 
 
 @dataclass(frozen=True)

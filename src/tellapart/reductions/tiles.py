@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 import threading
-from bisect import bisect_left
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from itertools import groupby, pairwise
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor
@@ -17,6 +15,7 @@ from torch import Tensor
 from .. import _memory, _workers
 from ..kernels import Features, Kernel, Plan, leaves, map_leaves, probe_rows, take
 from ..samples import Points
+from .prepared import Block, Prepared
 
 #: Rows and columns of a tile on a CPU, where it should stay in a core's cache, and on a device.
 TILE, TILE_ON_DEVICE = (512, 512), (4096, 4096)
@@ -30,20 +29,8 @@ PANEL = 16
 Memory: TypeAlias = int | float | str | None
 
 
-class Block(NamedTuple):
-    """Some consecutive points of one sample: their place in the sample, and among all pooled points."""
-
-    sample: int
-    local: slice
-    pooled: slice
-
-
 class Tiling:
-    """Points of one or more samples, prepared by a kernel, and how they are cut into tiles.
-
-    Features are made block by block: all of them are kept if there is room, and else those used last. So the memory
-    is bounded whatever the number of points, and a feature has the same bits wherever and with whatever it is made.
-    """
+    """Points of one or more samples, prepared by a kernel, and how they are cut into tiles."""
 
     def __init__(
         self,
@@ -55,7 +42,7 @@ class Tiling:
         columns: int = 2,
         dtype: torch.dtype | None = None,
     ) -> None:
-        self.kernel, self.samples, self.max_memory = kernel, list(samples), max_memory
+        self.kernel, self.max_memory = kernel, max_memory
         self.device = samples[0].device
         self.sizes = [len(sample) for sample in samples]
         self.starts = [sum(self.sizes[:k]) for k in range(len(samples))]
@@ -83,17 +70,16 @@ class Tiling:
         # A tile with what autograd saves of it takes about five times its own size.
         needed = sum(self.sizes) ** 2 // 2 * self.plan.dtype.itemsize * 5
         self.keepable = needed <= min(KEEP_BYTES, budget // 2)
-        self.features: list[Features] = self._differentiable_features() if self.differentiable else []
+        #: With a gradient, of whole samples; what asks for none comes from `prepared`.
+        self.features: list[Features] = self._differentiable_features(samples) if self.differentiable else []
+        self.detached = [map_leaves(Tensor.detach, features) for features in self.features]
+        self.prepared = Prepared(kernel, samples, self.strips)
         self._set_up(budget)
 
     def _set_up(self, budget: int) -> None:
         """What belongs to this process."""
         self._budget = budget
         self._of_thread = threading.local()
-        self._lock = threading.Lock()
-        self._edges = [strip.pooled.start for strip in self.strips]
-        self._whole = [map_leaves(Tensor.detach, features) for features in self.features]
-        self._kept: OrderedDict[int, Features] = OrderedDict()
         self.allow(None)
 
     def allow(self, most: int | None) -> None:
@@ -102,15 +88,20 @@ class Tiling:
         of_thread = tile_bytes(self.height, self.width, self.plan.dtype.itemsize, self.of_row, self.of_point)
         self.threads = max(1, budget // (2 * of_thread))
         # Put together at the end, they are there twice.
-        self.resident = 2 * sum(self.sizes) * self.of_point <= budget // 2
+        self.prepared.resident = 2 * sum(self.sizes) * self.of_point <= budget // 2
         #: Strips that are worked on together where points are read again for each.
         self.panel = max(1, min(PANEL, budget // 4 // (self.height * (self.of_row + self.of_point) * self.threads)))
-        self.room = max(self.panel + 3, budget // 4 // (self.height * self.of_point))
+        self.prepared.room = max(self.panel + 3, budget // 4 // (self.height * self.of_point))
+
+    @property
+    def resident(self) -> bool:
+        """Whether all features are kept."""
+        return self.prepared.resident
 
     def bytes_needed(self, threads: int) -> int:
         """What so many threads take at the most, with the features that are kept."""
         of_thread = tile_bytes(self.height, self.width, self.plan.dtype.itemsize, self.of_row, self.of_point)
-        points = 2 * sum(self.sizes) if self.resident else self.room * self.height
+        points = 2 * sum(self.sizes) if self.resident else self.prepared.room * self.height
         panel = 0 if self.resident else (self.panel - 1) * self.height * self.of_row
         return threads * (of_thread + panel) + points * self.of_point
 
@@ -119,8 +110,7 @@ class Tiling:
         return len(self.strips) - strip if self.together == 1 else len(self.across(strip))
 
     def __getstate__(self) -> dict[str, Any]:
-        own = ("_budget", "_of_thread", "_lock", "_edges", "_whole", "_kept")
-        return {name: value for name, value in vars(self).items() if name not in own}
+        return {name: value for name, value in vars(self).items() if name not in ("_budget", "_of_thread")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
@@ -129,7 +119,7 @@ class Tiling:
     def replan(self, plan: Plan) -> None:
         """Compute by another plan from now on."""
         self.plan = plan
-        self._whole, self._kept = [], OrderedDict()
+        self.prepared.forget()
 
     def across(self, strip: int) -> list[Block]:
         """The columns of a strip's tiles: from the diagonal to the end. The first begins where its rows begin."""
@@ -144,39 +134,8 @@ class Tiling:
                 found.append(Block(run[0].sample, local, pooled))
         return found
 
-    def of_strip(self, number: int) -> Features:
-        """The features of a strip's rows, kept or made."""
-        with self._lock:
-            found = self._kept.get(number)
-            if found is not None:
-                self._kept.move_to_end(number)
-                return found
-        rows = self.strips[number]
-        made = self.kernel.features(self.samples[rows.sample][rows.local], self.plan)
-        with self._lock:
-            self._kept[number] = made
-            while not self.resident and len(self._kept) > self.room:
-                self._kept.popitem(last=False)
-        return made
-
-    def of_block(self, block: Block) -> Features:
-        """The features of one strip's rows, or of several strips'."""
-        if self.resident and not self._whole:
-            self._put_together()
-        if self._whole:
-            return take(self._whole[block.sample], block.local)
-        first, last = (bisect_left(self._edges, edge) for edge in (block.pooled.start, block.pooled.stop))
-        return joined([self.of_strip(number) for number in range(first, last)])
-
-    def _put_together(self) -> None:
-        numbers = [[k for k, strip in enumerate(self.strips) if strip.sample == s] for s in range(len(self.sizes))]
-        with torch.no_grad():
-            whole = [joined([self.of_strip(k) for k in of_sample]) for of_sample in numbers]
-        with self._lock:
-            self._whole, self._kept = self._whole or whole, OrderedDict()
-
-    def _differentiable_features(self) -> list[Features]:
-        tensors = [sample[:] for sample in self.samples]
+    def _differentiable_features(self, samples: Sequence[Points]) -> list[Features]:
+        tensors = [sample[:] for sample in samples]
         features = [self.kernel.features(sample, self.plan) for sample in tensors]
         refined = self.plan
         for found in features:
@@ -189,7 +148,13 @@ class Tiling:
     def tiles(self, rows: Block, columns: Block) -> Iterator[Tensor]:
         """The tiles of all members between two blocks; each is gone when this thread makes the next."""
         shape = (rows.local.stop - rows.local.start, columns.local.stop - columns.local.start)
-        return self.kernel.tiles(self.of_block(rows), self.of_block(columns), self.plan, self.scratch("tile", shape))
+        a, b = map(self._of_block, (rows, columns))
+        return self.kernel.tiles(a, b, self.plan, self.scratch("tile", shape))
+
+    def _of_block(self, block: Block) -> Features:
+        if self.detached:
+            return take(self.detached[block.sample], block.local)
+        return self.prepared.of_block(block, self.plan)
 
     def scratch(self, name: str, shape: tuple[int, int]) -> Tensor:
         """Memory of this thread, uninitialised, the same at every call: fresh memory is slow memory."""
@@ -238,15 +203,6 @@ def cut(start: int, stop: int, length: int) -> list[slice]:
     count = math.ceil((stop - start) / length)
     edges = [start + (stop - start) * k // count // 16 * 16 for k in range(count)] + [stop]
     return [slice(a, b) for a, b in pairwise(edges) if a < b]
-
-
-def joined(parts: Sequence[Features]) -> Features:
-    """The features of some blocks, one after the other."""
-    if len(parts) == 1:
-        return parts[0]
-    if isinstance(parts[0], Tensor):
-        return torch.cat(list(parts))
-    return tuple(joined(part) for part in zip(*parts, strict=True))
 
 
 def tile_size(

@@ -12,7 +12,7 @@
 """
 
 from .encoding import Encoding
-from .lazy import Lazy, Paired, Points, gathered, in_memory, taken
+from .lazy import Lazy, Paired, Points, compact, gathered, in_memory, taken
 from .opening import check_path, open_source
 from .points import as_points, open_lazy
 from .sample import Display, Kind, Sample, as_pair, as_sample
@@ -31,6 +31,7 @@ __all__ = [
     "as_points",
     "as_sample",
     "check_path",
+    "compact",
     "gathered",
     "in_memory",
     "match",

@@ -16,6 +16,10 @@ from .sample import float_tensor, positions
 Points: TypeAlias = "Tensor | Lazy"
 
 
+#: Rows in memory that take less than this are put in order at once, which is faster than block by block.
+_FEW_BYTES = 2**22
+
+
 class Store(Protocol):
     """Where rows are: a file, or many. It travels to other processes, which open the files themselves."""
 
@@ -96,6 +100,9 @@ class Gathered(Lazy):
         self.dtype, self.device = parts[0].dtype, parts[0].device
         self.in_memory = all(map(in_memory, parts))
 
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"parts": tuple(map(compact, self.parts))}
+
     def __getitem__(self, rows: slice | Tensor | Array) -> Tensor:
         wanted = self.order[rows if isinstance(rows, slice) else positions(rows, len(self))]
         found = torch.empty(len(wanted), *self.shape[1:], dtype=self.dtype, device=self.device)
@@ -121,18 +128,28 @@ class Paired(Lazy):
         return torch.stack([side[rows] for side in self.sides], dim=1)
 
 
+def compact(points: Points) -> Points:
+    """The same rows, to be sent: a tensor that is part of a larger one would take that along."""
+    if isinstance(points, Tensor) and points.untyped_storage().nbytes() > points.nbytes:
+        return points.clone()
+    return points
+
+
 def in_memory(points: Points) -> bool:
     """Whether reading these rows reads no file."""
     return isinstance(points, Tensor) or points.in_memory
 
 
-def gathered(parts: Sequence[Points], order: Array | Tensor) -> Gathered:
-    """Rows ``order`` of the samples taken together. Nothing is copied or read before it is used.
+def gathered(parts: Sequence[Points], order: Array) -> Points:
+    """Rows ``order`` of the samples taken together. Unless they are few, none is copied or read before it is used.
 
     >>> gathered([torch.zeros(2, 1), torch.ones(2, 1)], np.array([3, 0, 2]))[:].flatten()
     tensor([1., 0., 1.])
     """
-    return Gathered(parts, positions(order, sum(map(len, parts))))
+    tensors = [part for part in parts if isinstance(part, Tensor)]
+    if len(tensors) == len(parts) and sum(tensor.nbytes for tensor in tensors) <= _FEW_BYTES:
+        return torch.cat(tensors)[torch.from_numpy(order).to(tensors[0].device)]
+    return Gathered(parts, order)
 
 
 def taken(points: Points, rows: Array) -> Points:

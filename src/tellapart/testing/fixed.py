@@ -17,8 +17,8 @@ from .._progress import Wish, reporting
 from .._rng import RNG, seed_of
 from ..kernels import Gaussian, Kernel, as_kernel
 from ..reductions import Memory, connected
-from ..samples import as_points
-from ..selection import median_bandwidth
+from ..samples import Points, as_points
+from ..selection import median_distance
 
 #: Draws at the most with ``permutations="auto"``.
 AUTO_LIMIT = 1999
@@ -245,11 +245,11 @@ def mmd_test(
     )
 
 
-def _kernel(kernel: Any, x: Any, y: Any, seed: int) -> Kernel:
+def _kernel(kernel: Any, x: Points, y: Points, seed: int) -> Kernel:
     if isinstance(kernel, str):
         if kernel != "median":
             raise ValueError(f"kernel={kernel!r} is not known to mmd_test. Give 'median' or a kernel.")
-        return Gaussian(median_bandwidth(x, y, rng=seed))
+        return Gaussian(median_distance([x, y], seed))
     return as_kernel(kernel)
 
 

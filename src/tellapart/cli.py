@@ -160,7 +160,7 @@ def _compare(options: argparse.Namespace) -> int:
     }
     if options.estimate:
         print(compare_cost(options.A, options.B, options.kernel, **settings))
-        print("Learning comes on top: it takes as long for many rows as for few.")
+        print("Learning comes on top. With --kernel rbf, it too grows with the square of the rows.")
         return 0
     progress = False if options.quiet else None
     found = compare(options.A, options.B, options.kernel, options.criterion, progress=progress, **settings)

@@ -7,12 +7,12 @@ row. So chunks are decoded once, into a temporary file without a name, which is 
 from __future__ import annotations
 
 import math
-import mmap
 import os
 import shutil
 import tempfile
 import threading
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
@@ -22,14 +22,12 @@ from .._extras import extra
 from .arrays import Array, blocks
 from .room import size_in_words
 
-#: Bytes of a file that may lie in this process's memory because they were read.
-_MAPPED = 2**25
 #: Rows of a Parquet file that are decoded together.
 _BATCH = 65_536
 
 
 class Plain:
-    """An array in a file, uncompressed. Only what is used is read, and what was read is let go again."""
+    """An array in a file, uncompressed, of which only the rows that are asked for are read."""
 
     def __init__(self, path: Path, label: str, offset: int, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
         self.path, self.label, self.offset, self.dtype, self.shape = path.absolute(), label, offset, dtype, shape
@@ -38,11 +36,11 @@ class Plain:
         self._set_up()
 
     def _set_up(self) -> None:
-        self._mapped: _Mapped | None = None
+        self._opened: _Open | None = None
         self._lock = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in ("_mapped", "_lock")}
+        return {name: value for name, value in vars(self).items() if name not in ("_opened", "_lock")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
@@ -51,12 +49,12 @@ class Plain:
     def rows(self, index: slice | Array) -> Array:
         """Some rows, as a copy."""
         with self._lock:
-            if self._mapped is None:
+            if self._opened is None:
                 with self._open() as file:
                     if _stamp(file) != self.stamp:
                         raise OSError(f"{self.label} has changed since it was opened. Leave it as it is until the end.")
-                    self._mapped = _Mapped(file, self.offset, self.dtype, self.shape)
-        return self._mapped.rows(index, self.label)
+                    self._opened = _Open(file, self.offset, self.dtype, self.shape)
+        return self._opened.rows(index, self.label)
 
     def _open(self) -> BinaryIO:
         try:
@@ -85,7 +83,7 @@ class Spooled:
         self._set_up()
 
     def _set_up(self) -> None:
-        self._mapped: _Mapped | None = None
+        self._opened: _Open | None = None
         self._lock = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -98,11 +96,11 @@ class Spooled:
     def rows(self, index: slice | Array) -> Array:
         """Some rows, as a copy."""
         with self._lock:
-            if self._mapped is None:
-                self._mapped = self._spool()
-        return self._mapped.rows(index, self.label)
+            if self._opened is None:
+                self._opened = self._spool()
+        return self._opened.rows(index, self.label)
 
-    def _spool(self) -> _Mapped:
+    def _spool(self) -> _Open:
         need, free = math.prod(self.shape) * self.dtype.itemsize, shutil.disk_usage(tempfile.gettempdir()).free
         if need > free:
             raise OSError(
@@ -113,7 +111,7 @@ class Spooled:
             for block in self.chunks.blocks():
                 file.write(np.ascontiguousarray(block, self.dtype).data)
             file.flush()
-            return _Mapped(file, 0, self.dtype, self.shape)
+            return _Open(file, 0, self.dtype, self.shape)
 
 
 class Columns:
@@ -209,31 +207,34 @@ class DaskArray:
             start += size
 
 
-class _Mapped:
-    """An array in a file that is open, mapped into memory."""
+class _Open:
+    """An array in a file that is open. Rows are read from their places: a file that is mapped counts as memory."""
 
     def __init__(self, file: Any, offset: int, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
         self._file = os.dup(file.fileno())
-        self._end = offset + math.prod(shape) * dtype.itemsize
-        self._check("The file")
-        self._map = mmap.mmap(self._file, self._end, access=mmap.ACCESS_READ)
-        self._array = np.frombuffer(self._map, dtype, math.prod(shape), offset).reshape(shape)
-        self._of_row = max(self._array[:1].nbytes, mmap.PAGESIZE)
-        self._read = 0
+        self._offset, self._dtype, self._shape = offset, dtype, shape
+        self._of_row = math.prod(shape[1:]) * dtype.itemsize
+        self._lock = threading.Lock()
 
     def rows(self, index: slice | Array, label: str) -> Array:
-        self._check(label)
-        found = np.array(self._array[index])
-        self._read += len(found) * self._of_row
-        if self._read > _MAPPED and hasattr(mmap, "MADV_DONTNEED"):
-            self._map.madvise(mmap.MADV_DONTNEED)
-            self._read = 0
-        return found
+        if isinstance(index, slice):
+            index = np.arange(*index.indices(self._shape[0]))
+        # Rows that lie side by side are read together.
+        edges = [0, *(np.flatnonzero(np.diff(index) != 1) + 1).tolist(), len(index)]
+        first = index[edges[:-1]].tolist() if len(index) else []
+        with self._lock:
+            pieces = [self._read(row, b - a, label) for row, (a, b) in zip(first, pairwise(edges), strict=False)]
+        return np.frombuffer(bytearray().join(pieces), self._dtype).reshape(len(index), *self._shape[1:])
 
-    def _check(self, label: str) -> None:
-        # To read beyond the end of a mapped file would end the process, not raise.
-        if os.fstat(self._file).st_size < self._end:
-            raise OSError(f"{label} has become shorter while it was read. Leave it as it is until the end.")
+    def _read(self, row: int, count: int, label: str) -> bytes:
+        os.lseek(self._file, self._offset + row * self._of_row, os.SEEK_SET)
+        wanted, found = count * self._of_row, b""
+        while len(found) < wanted:
+            more = os.read(self._file, wanted - len(found))
+            if not more:
+                raise OSError(f"{label} has become shorter while it was read. Leave it as it is until the end.")
+            found = found + more if found else more
+        return found
 
     def __del__(self) -> None:
         if hasattr(self, "_file"):

@@ -15,16 +15,29 @@ from .estimators import (
     t_statistic,
 )
 from .learning import History, fit_kernel
+from .reductions import Cost
 from .samples import Sample
 from .selection import Selection, default_bandwidths, median_bandwidth, select_bandwidth
 from .splits import Split, split_rows
-from .testing import Comparison, Half, LearnedTest, TestResult, compare, learned_test, mmd_test, witness_test
+from .testing import (
+    Comparison,
+    Half,
+    LearnedTest,
+    TestResult,
+    compare,
+    compare_cost,
+    learned_test,
+    mmd_test,
+    mmd_test_cost,
+    witness_test,
+)
 
 __version__ = _version("tellapart")
 
 __all__ = [
     "BlockEstimate",
     "Comparison",
+    "Cost",
     "Estimate",
     "Exemplar",
     "Half",
@@ -39,6 +52,7 @@ __all__ = [
     "asymptotic_power",
     "block_estimate",
     "compare",
+    "compare_cost",
     "datasets",
     "default_bandwidths",
     "estimate",
@@ -50,6 +64,7 @@ __all__ = [
     "mmd2",
     "mmd2_variance",
     "mmd_test",
+    "mmd_test_cost",
     "select_bandwidth",
     "split_rows",
     "t_statistic",

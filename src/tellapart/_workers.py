@@ -48,13 +48,14 @@ class _OneCoreEach:
 
 
 _one_core_each = _OneCoreEach()
+_thread = threading.local()
 
 
 class Pool:
     """Threads for one piece of work; see `pool`."""
 
-    def __init__(self) -> None:
-        self.threads = _one_core_each.hold()
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
         self._stopping = threading.Event()
         self._executor = ThreadPoolExecutor(self.threads, "tellapart", _prepare_thread)
 
@@ -84,7 +85,6 @@ class Pool:
         """Stop at the next checkpoint and wait until no thread is left."""
         self._stopping.set()
         self._executor.shutdown(wait=True, cancel_futures=True)
-        _one_core_each.release()
 
 
 class InThisThread:
@@ -99,17 +99,37 @@ class InThisThread:
 
 
 @contextmanager
-def pool() -> Generator[Pool | InThisThread, None, None]:
-    """As many single-core threads as torch is set to use; none is left when the block ends, however it ends."""
-    if torch.get_num_threads() == 1:
-        with flushing_denormals():
+def pool(most: int | None = None) -> Generator[Pool | InThisThread, None, None]:
+    """As many single-core threads as torch is set to use (or ``most``); none is left when the block ends.
+
+    A worker's own work stays in its thread: threads of threads would only fight for cores.
+    """
+    with one_core() as threads:
+        threads = min(threads, most or threads)
+        if threads == 1 or getattr(_thread, "is_worker", False):
             yield InThisThread()
-        return
-    workers = Pool()
+            return
+        workers = Pool(threads)
+        try:
+            yield workers
+        finally:
+            workers.close()
+
+
+@contextmanager
+def one_core() -> Generator[int, None, None]:
+    """Torch computes on one core and without denormal numbers, as it does in workers: the same work, the same bits.
+
+    Gives the number of threads that torch was set to use.
+    """
+    threads = _one_core_each.hold()
     try:
-        yield workers
+        # Torch keeps the number for each thread, and this one may not be the one that holds it.
+        torch.set_num_threads(1)
+        with flushing_denormals():
+            yield threads
     finally:
-        workers.close()
+        _one_core_each.release()
 
 
 @contextmanager
@@ -126,6 +146,7 @@ def flushing_denormals() -> Generator[None, None, None]:
 def _prepare_thread() -> None:
     # A denormal number costs a hundred times an ordinary one. The flag belongs to this thread alone.
     torch.set_flush_denormal(True)
+    _thread.is_worker = True
 
 
 def _flushes_denormals() -> bool:

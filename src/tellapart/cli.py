@@ -15,7 +15,7 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
-from . import __version__, _memory, compare, datasets, demo, report
+from . import __version__, _memory, compare, compare_cost, datasets, demo, report
 from ._files import check_writable, write_whole
 from .starts import NAMES
 
@@ -52,6 +52,8 @@ _FLAGS = (
     (r"\b(columns|drop)=", r"--\1"),
     (r"\bkernel='(\w+)'", r"--kernel \1"),
     (r"\bpermutations=", "--permutations "),
+    (r"\bcluster='([^']*)'", r"--cluster \1"),
+    (r"\bcluster=", "--cluster "),
 )
 
 
@@ -134,10 +136,12 @@ def _add_compare(commands: Any) -> None:
     data.add_argument("--image-shape", type=_sides, metavar="HxW", help="rows are the pixels of such images")
     data.add_argument("--max-rows", type=int, metavar="N", help="draw at most so many rows of each sample (100000)")
     data.add_argument("--max-memory", metavar="SIZE", help="such as 1GB (a quarter of what is free)")
+    data.add_argument("--cluster", metavar="ADDRESS", help="test on a Dask cluster: tcp://host:8786, or local")
     out = command.add_argument_group("the outcome")
     out.add_argument("--report", type=Path, metavar="FILE", help="write an HTML report")
     out.add_argument("--json", metavar="FILE", help="write all numbers as JSON; - for standard output")
     out.add_argument("--fail-on-difference", action="store_true", help="exit with code 1 if the samples differ")
+    out.add_argument("--estimate", action="store_true", help="only say what the test would cost, and stop")
     out.add_argument("--quiet", action="store_true", help="print nothing but errors")
     command.set_defaults(run=_compare)
 
@@ -153,22 +157,24 @@ def _compare(options: argparse.Namespace) -> int:
     wanted = ("columns", "drop", "image_size", "image_shape", "max_rows")
     known = [given for given in (options.A, options.B) if given in datasets.NAMED and not Path(given).exists()]
     x, y = (datasets.NAMED[given]() if given in known else given for given in (options.A, options.B))
-    found = compare(
-        x,
-        y,
-        options.kernel,
-        options.criterion,
-        alpha=options.alpha,
-        train=options.train,
-        swap=options.swap,
-        permutations=options.permutations,
-        missing=options.missing,
-        rng=options.seed,
-        max_memory=options.max_memory,
-        progress=False if options.quiet else None,
-        names=(options.A, options.B) if known else None,
-        reading={name: getattr(options, name) for name in wanted},
-    )
+    settings = {
+        "alpha": options.alpha,
+        "train": options.train,
+        "swap": options.swap,
+        "permutations": options.permutations,
+        "missing": options.missing,
+        "rng": options.seed,
+        "max_memory": options.max_memory,
+        "cluster": options.cluster,
+        "reading": {name: getattr(options, name) for name in wanted},
+    }
+    if options.estimate:
+        print(compare_cost(x, y, options.kernel, **settings))
+        print("Learning comes on top. With --kernel rbf, it too grows with the square of the rows.")
+        return 0
+    settings["names"] = (options.A, options.B) if known else None
+    settings["progress"] = False if options.quiet else None
+    found = compare(x, y, options.kernel, options.criterion, **settings)
     if options.report is not None:
         found.to_html(options.report, options.command)
     if to_stdout:

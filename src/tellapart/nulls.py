@@ -17,10 +17,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from . import reductions
+from . import _memory, reductions
 from .estimators import mmd2_from, permutation_variance_from
 from .kernels import Features, Kernel, Plan, probe_rows
-from .reductions import Memory, Progress
+from .reductions import Executor, Memory, Progress
+from .samples import Paired, Points, gathered
 
 #: Bins of a sample that are relabelled; with more of them, the rest keep their label.
 _MOST_BINS = 500
@@ -31,8 +32,8 @@ class Problem:
     """A test to be done: a kernel, two samples, and how to compute."""
 
     kernel: Kernel
-    X: Tensor
-    Y: Tensor
+    X: Points
+    Y: Points
     rng: np.random.Generator
     dtype: torch.dtype = torch.float32
     groups: np.ndarray[Any, Any] | None = None
@@ -40,6 +41,12 @@ class Problem:
     lag: float = 0.0
     max_memory: Memory = None
     progress: Progress | None = None
+    executor: Executor | None = None
+
+    @property
+    def computing(self) -> dict[str, Any]:
+        """How to compute, as arguments of a reduction."""
+        return {"max_memory": self.max_memory, "progress": self.progress, "executor": self.executor}
 
     @property
     def sizes(self) -> tuple[int, int]:
@@ -68,6 +75,7 @@ class Null:
 def permutation(problem: Problem, count: int) -> Null:
     """Relabel all rows, or whole groups of rows: every draw by one matrix product (MATHS §4). Exact."""
     m, n = problem.sizes
+    _check_room(problem, 3 * (m + n) * count)
     rng = problem.rng
     order = np.arange(m + n) if problem.kernel.likes_order else rng.permutation(m + n)
     if problem.groups is None:
@@ -77,11 +85,10 @@ def permutation(problem: Problem, count: int) -> Null:
     S = torch.from_numpy(np.concatenate([(order < m)[:, None], labels], axis=1, dtype=np.uint8, casting="unsafe"))
     forms = reductions.quadratic_forms(
         problem.kernel,
-        [torch.cat([problem.X, problem.Y])[torch.from_numpy(order)]],
+        [gathered([problem.X, problem.Y], order)],
         S,
         dtype=problem.dtype,
-        max_memory=problem.max_memory,
-        progress=problem.progress,
+        **problem.computing,
     )
     return _full_statistics(forms.forms, forms.crosses, forms.total[..., None], m, n)
 
@@ -97,15 +104,14 @@ def binned(problem: Problem, count: int) -> Null:
     bins[bins == -1] = of_x + of_y + np.repeat([0, 1], [m - of_x * q, n - of_y * q])
     # Bins side by side in a random order: then nothing in the computation knows which were of X.
     place = rng.permutation(of_x + of_y + 2)
-    order = torch.from_numpy(np.argsort(place[bins], kind="stable"))
+    order = np.argsort(place[bins], kind="stable")
     sums = reductions.bin_sums(
         problem.kernel,
-        [torch.cat([problem.X, problem.Y])[order]],
-        torch.from_numpy(bins)[order],
+        [gathered([problem.X, problem.Y], order)],
+        torch.from_numpy(bins[order]),
         of_x + of_y + 2,
         dtype=problem.dtype,
-        max_memory=problem.max_memory,
-        progress=problem.progress,
+        **problem.computing,
     )
     observed = np.zeros((of_x + of_y, 1), dtype=np.uint8)
     observed[:of_x] = 1
@@ -122,20 +128,18 @@ def swap(problem: Problem, count: int) -> Null:
     m, n = problem.sizes
     if m != n:
         raise ValueError(f"null='swap' is for pairs (X_i, Y_i), but X has {m} rows and Y has {n}.")
+    _check_room(problem, 2 * m * count)
     rng = problem.rng
     signs = rng.integers(0, 2, size=(m, count + 1), dtype=np.int8) * 2 - 1
     # The pairs as observed are turned around at random, and their sign with them: the observed signs look like any.
-    order = torch.from_numpy(rng.permutation(m))
-    turned = torch.from_numpy(signs[:, :1] < 0).view(m, *[1] * (problem.X.ndim - 1))
-    X, Y = problem.X[order], problem.Y[order]
-    pairs = torch.stack([torch.where(turned, Y, X), torch.where(turned, X, Y)], dim=1)
+    order, turned = rng.permutation(m), signs[:, 0] < 0
+    sides = [gathered([problem.X, problem.Y], order + m * side) for side in (turned, ~turned)]
     forms = reductions.quadratic_forms(
         PairDifference(problem.kernel),
-        [pairs],
+        [Paired(*sides)],
         torch.from_numpy(signs),
         dtype=problem.dtype,
-        max_memory=problem.max_memory,
-        progress=problem.progress,
+        **problem.computing,
     ).forms / (m * (m - 1))
     return Null(forms[..., 0], forms[..., 1:])
 
@@ -146,6 +150,7 @@ def wild(problem: Problem, count: int) -> Null:
     With a ``lag`` the weights follow an autoregressive process, for rows that depend on those up to so far before.
     """
     m, n = problem.sizes
+    _check_room(problem, 40 * (m + n) * count)
     weights = [_wild_weights(problem.rng, size, count, problem.lag) for size in (m, n)]
     S = np.zeros((m + n, 1 + 2 * count), dtype=np.float32)
     S[:m, 0] = 1
@@ -156,8 +161,7 @@ def wild(problem: Problem, count: int) -> Null:
         [problem.X, problem.Y],
         torch.from_numpy(S),
         dtype=problem.dtype,
-        max_memory=problem.max_memory,
-        progress=problem.progress,
+        **problem.computing,
     )
     xx, yy, both = forms.forms[..., 1:].split(count, dim=-1)
     # Weights that sum to 0 do not see a constant in the kernel, except on the diagonal that is left out here.
@@ -179,12 +183,12 @@ def spectral(problem: Problem, count: int) -> Null:
     m, n = problem.sizes
     N, kernel = m + n, problem.kernel
     plan = kernel.plan(probe_rows(problem.X, problem.Y), dtype=problem.dtype)
-    features = kernel.features(torch.cat([problem.X, problem.Y]), plan)
+    features = kernel.features(torch.cat([problem.X[:], problem.Y[:]]), plan)
     K = kernel.tile(features, features, plan)
     rows = K.mean(0)
     eigenvalues = torch.linalg.eigvalsh(K - rows - rows[:, None] + rows.mean()).double().clamp_min(0) / N
     squares = torch.from_numpy(problem.rng.standard_normal((count, N)) ** 2 - 1)
-    sums = reductions.sums(kernel, problem.X, problem.Y, max_memory=problem.max_memory, progress=problem.progress)
+    sums = reductions.sums(kernel, problem.X, problem.Y, **problem.computing)
     return Null(mmd2_from(sums), squares @ eigenvalues * N / (m * n))
 
 
@@ -195,9 +199,7 @@ def gamma(problem: Problem, count: int) -> Null:
     """
     m, n = problem.sizes
     N = m + n
-    sums = reductions.sums(
-        problem.kernel, problem.X, problem.Y, max_memory=problem.max_memory, progress=problem.progress
-    )
+    sums = reductions.sums(problem.kernel, problem.X, problem.Y, **problem.computing)
     off_diagonal = (sums.sxx + sums.syy + 2 * sums.sxy) / (N * (N - 1))
     mean = (1 / m + 1 / n) * ((sums.trace_x + sums.trace_y) / N - off_diagonal)
     variance = permutation_variance_from(sums)
@@ -337,6 +339,16 @@ def _full_statistics(forms: Tensor, crosses: Tensor, total: Tensor, m: int, n: i
     """The first labelling is the one observed."""
     values = full_mmd2(forms, crosses, total, m, n)
     return Null(values[..., 0], values[..., 1:])
+
+
+def _check_room(problem: Problem, need: int) -> None:
+    """Labels of rows for every draw must fit into the memory that is allowed."""
+    budget = _memory.budget(problem.max_memory)
+    if need > budget:
+        raise MemoryError(
+            f"So many permutations of {sum(problem.sizes):,} rows take {need:,} bytes, but max_memory is {budget:,}. "
+            "Use null='binned', which keeps no labels of rows, or fewer permutations, or allow more."
+        )
 
 
 def _bin_size(m: int, n: int, bins: int | None) -> int:

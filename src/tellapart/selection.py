@@ -16,7 +16,7 @@ from ._rng import RNG, seed_of
 from .estimators import block_estimate, mmd2_from, ratio, second_order_from, variance_from
 from .kernels import Gaussian, Grid, Stationary
 from .reductions import Memory
-from .samples import as_pair
+from .samples import Points, as_pair, as_points, gathered
 
 #: Rows looked at: the median of a hundred thousand distances is known well enough.
 _ROWS = 500
@@ -40,8 +40,12 @@ def median_bandwidth(X: Any, Y: Any, *, rng: RNG = 0) -> float:
     >>> round(median_bandwidth([0.0, 3.0], [4.0]), 6)
     3.0
     """
-    x, y = as_pair(X, Y)
-    points = _some_rows(torch.cat([x.values, y.values]), rng)
+    return median_distance(as_points(X, Y), rng)
+
+
+def median_distance(samples: Sequence[Points], rng: RNG) -> float:
+    """The median distance between points of samples that are checked already."""
+    points = _some_rows(samples, rng)
     unit = float(np.abs(points).max()) or 1.0
     points = points / unit
     # Centred on the bulk of the points, so that an outlier spoils no distances but its own.
@@ -67,7 +71,7 @@ def default_bandwidths(X: Any, Y: Any, count: int = 30, *, rng: RNG = 0) -> Tens
     """
     x, y = as_pair(X, Y)
     pooled = torch.cat([x.values, y.values])
-    points = _some_rows(pooled, rng)
+    points = _some_rows([pooled], rng)
     centre = points.mean(0)
     everyone = pooled.detach().flatten(1).cpu().double().numpy()
     fifth = np.partition(_square_distances(points[:200] - centre, everyone - centre), min(5, len(everyone) - 1), axis=1)
@@ -196,13 +200,13 @@ def _across_folds(grid: Grid, X: Tensor, Y: Tensor, folds: int, rng: np.random.G
     return torch.einsum("gifjk,if,jkf->g", sums, here, there) / folds
 
 
-def _some_rows(pooled: Tensor, rng: RNG) -> np.ndarray[Any, Any]:
-    """Up to `_ROWS` rows of a pooled sample, drawn without regard to labels, centred and in float64."""
-    rows = pooled.detach().flatten(1)
-    if len(rows) > _ROWS:
-        chosen = np.random.default_rng(seed_of(rng)).permutation(len(rows))[:_ROWS]
-        rows = rows[torch.from_numpy(chosen).to(rows.device)]
-    return np.asarray(rows.cpu().double().numpy())
+def _some_rows(parts: Sequence[Points], rng: RNG) -> np.ndarray[Any, Any]:
+    """Up to `_ROWS` rows of samples taken together, drawn without regard to labels, in float64."""
+    total = sum(map(len, parts))
+    chosen = np.arange(total)
+    if total > _ROWS:
+        chosen = np.random.default_rng(seed_of(rng)).permutation(total)[:_ROWS]
+    return np.asarray(gathered(parts, chosen)[:].detach().flatten(1).cpu().double().numpy())
 
 
 def _square_distances(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -3,7 +3,7 @@
 One convention for all: ``Gaussian(bandwidth)`` is exp(-|x - y|² / (2 bandwidth²)).
 """
 
-from .base import Combination, Features, Kernel, Plan, Product, Sum, leaves, map_leaves, probe_rows, take
+from .base import Combination, Features, Kernel, Plan, Product, Sum, leaves, map_leaves, probe_rows, take, wider
 from .deep import MLP, Deep
 from .files import load, save
 from .gaussian import ARD, Gaussian, Mixture
@@ -42,4 +42,5 @@ __all__ = [
     "probe_rows",
     "save",
     "take",
+    "wider",
 ]

@@ -11,6 +11,8 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor, nn
 
+from ..samples import Points
+
 #: What `Kernel.tile` compares: a tensor with one row for each point, or a nested tuple of such tensors, as the
 #: kernel in question likes it.
 Features: TypeAlias = Any
@@ -207,6 +209,12 @@ def with_parts(plan: Plan, parts: tuple[Plan, ...]) -> Plan:
     return plan if same else replace(plan, parts=parts)
 
 
+def wider(a: Plan, b: Plan) -> Plan:
+    """Of two plans that differ at the most in how they were `Kernel.refined`, one that is refined as either is."""
+    parts = tuple(wider(p, q) for p, q in zip(a.parts, b.parts, strict=True))
+    return with_parts(a if a.work == b.work else replace(a, work=torch.promote_types(a.work, b.work)), parts)
+
+
 def _common(parts: tuple[Plan, ...]) -> torch.dtype:
     return reduce(torch.promote_types, (part.dtype for part in parts))
 
@@ -222,7 +230,7 @@ def log_positive(name: str, values: float | Sequence[float] | Tensor) -> Tensor:
     return given.log()
 
 
-def probe_rows(*blocks: Tensor) -> Tensor:
+def probe_rows(*blocks: Points) -> Tensor:
     """Up to `PROBE` rows, spread evenly over the blocks: what plans are made from."""
     share = max(PROBE // len(blocks), 1)
     return torch.cat([block[:: max(math.ceil(len(block) / share), 1)].detach() for block in blocks])

@@ -3,18 +3,37 @@
 A *tile* holds the kernel values between two blocks of points; it is made, reduced and dropped. The kernel matrix
 of the pooled points without its diagonal is U + Uᵀ with U strictly upper triangular, and only U is ever looked at:
 tiles on the diagonal are cut to their upper triangle. A *strip* is a block's row of tiles. Strips are the tasks of
-the threads, and their results are added in order, so that a result has the same bits for every number of threads.
+an `Executor` (threads, or the workers of a cluster), and their results are joined in a tree of fixed shape, so that a
+result has the same bits whoever computes it.
 
 Everything is differentiable in two passes: the first keeps only sums, the second makes the tiles again and pushes
 the gradient, which for one entry is a_i + b_j + c + γ k_ij (MATHS §3), through the kernel. Where all tiles
 together are small, they are kept between the passes.
 
-Cost: N²/2 kernel evaluations for N points, and memory for the features and a few tiles for each thread.
+Cost: N²/2 kernel evaluations for N points, and memory for a few tiles for each thread and for the features, or for as
+many of them as fit: the others are made again when they are needed.
 """
 
-from .engine import Progress
+from .cluster import connected
+from .executors import Executor, Progress
+from .probing import Cost, Measured, Probe
 from .products import Forms, bin_sums, product, quadratic_forms
 from .sums import Sums, block_sums, sums
 from .tiles import Memory
 
-__all__ = ["Forms", "Memory", "Progress", "Sums", "bin_sums", "block_sums", "product", "quadratic_forms", "sums"]
+__all__ = [
+    "Cost",
+    "Executor",
+    "Forms",
+    "Measured",
+    "Memory",
+    "Probe",
+    "Progress",
+    "Sums",
+    "bin_sums",
+    "block_sums",
+    "connected",
+    "product",
+    "quadratic_forms",
+    "sums",
+]

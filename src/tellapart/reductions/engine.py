@@ -1,9 +1,8 @@
-"""The only place that loops over tiles: threads, order, and the two passes of the gradient."""
+"""The only place that loops over tiles: what is done for each strip, and the two passes of the gradient."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol, TypeAlias
 
 import torch
@@ -11,14 +10,15 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from .. import _workers
-from ..kernels import leaves
-from .tiles import Block, Tiling, on_diagonal
-
-Progress: TypeAlias = Callable[[int, int], None]
+from ..kernels import Plan, leaves, wider
+from ..samples import in_memory
+from .executors import Executor, Local, Progress, tree
+from .prepared import Block
+from .tiles import FEW, Tiling, on_diagonal
 
 
 class Reduction(Protocol):
-    """What is done with tiles: `add` and `close` in the threads, `merge` in order, `cotangent` on the way back.
+    """What is done with tiles: `add` and `close` strip by strip, `join` in a tree, `cotangent` on the way back.
 
     A tile on the diagonal is given as it is. `strict_upper` cuts it to the part that belongs to U.
     """
@@ -30,12 +30,12 @@ class Reduction(Protocol):
         """Take in one tile, which may be overwritten."""
 
     def close(self, rows: Block, state: Any) -> Any:
-        """What is handed on of a strip, still in its thread."""
+        """What is handed on of a strip."""
 
-    def merge(self, rows: Block, state: Any) -> None:
-        """Take in a whole strip."""
+    def join(self, left: Any, right: Any) -> Any:
+        """What two neighbouring runs of strips come to together; both are left as they are."""
 
-    def results(self) -> tuple[Tensor, ...]:
+    def results(self, part: Any) -> tuple[Tensor, ...]:
         """What came of all strips, each with a leading dimension for members, in float64 on the CPU."""
 
     def cotangent(self, rows: Block, columns: Block, tile: Tensor, grads: tuple[Tensor, ...]) -> Tensor:
@@ -45,18 +45,130 @@ class Reduction(Protocol):
 Kept: TypeAlias = dict[tuple[int, int], tuple[Tensor, list[Tensor], list[Tensor]]]
 
 
-def reduce(reduction: Reduction, tiling: Tiling, progress: Progress | None) -> tuple[Tensor, ...]:
+def reduce(
+    reduction: Reduction, tiling: Tiling, progress: Progress | None, executor: Executor | None = None
+) -> tuple[Tensor, ...]:
     """Run a reduction, on the record of autograd if anything asks for gradients."""
-    inputs = [
-        *(leaf for features in tiling.features for leaf in leaves(features)),
-        *tiling.kernel.parameters(),
-    ]
-    if torch.is_grad_enabled() and any(t.requires_grad for t in inputs):
+    if tiling.differentiable:
+        inputs = [
+            *(leaf for features in tiling.features for leaf in leaves(features)),
+            *tiling.kernel.parameters(),
+        ]
         results = _Differentiable.apply(reduction, tiling, progress, *inputs)
     else:
-        _stream(reduction, tiling, None, progress)
-        results = reduction.results()
+        executor = executor or Local()
+        prepare(tiling, executor)
+        results = reduction.results(executor.reduce(Strips(reduction, tiling), progress))
     return tuple(r[0] for r in results) if tiling.kernel.members == 1 else results
+
+
+def prepare(tiling: Tiling, executor: Executor) -> None:
+    """Look at all points once, where they are, and refine the plan by what is found there."""
+    here = all(map(in_memory, tiling.prepared.samples))
+    refined = (Local() if here else executor).reduce(Preparation(tiling), None)
+    if refined is not None:
+        tiling.replan(refined)
+
+
+class OnTiles:
+    """A job on the strips of a tiling."""
+
+    def __init__(self, tiling: Tiling) -> None:
+        self.tiling, self.device, self.threads = tiling, tiling.device, tiling.threads
+
+    def allow(self, most: int | None) -> None:
+        """Take no more than so many bytes in this process, if that is less than ``max_memory`` allows."""
+        self.tiling.allow(most)
+
+
+class Preparation(OnTiles):
+    """The job of refining the plan: None where it is good as it is."""
+
+    def __init__(self, tiling: Tiling) -> None:
+        super().__init__(tiling)
+        # Few points are not worth a thread.
+        self.threads = 1 if sum(tiling.sizes) <= FEW else self.threads
+
+    def panels(self, workers: int) -> list[range]:
+        """A few for each worker."""
+        return branches(len(self.tiling.strips), 8 * workers)
+
+    def size(self, panel: range) -> int:
+        """All strips alike."""
+        return len(panel)
+
+    @torch.no_grad()
+    def part(self, panel: range, checkpoint: Callable[[], None], most: int | None = None) -> Plan | None:
+        """The plan, refined by some strips."""
+        plan = refined = self.tiling.plan
+        for strip in panel:
+            checkpoint()
+            refined = self.tiling.kernel.refined(refined, self.tiling.prepared.of_strip(strip, plan))
+        return None if refined is plan else refined
+
+    def join(self, left: Plan | None, right: Plan | None) -> Plan | None:
+        """Refined by both."""
+        return wider(left, right) if left is not None and right is not None else left or right
+
+
+class Strips(OnTiles):
+    """The job of the first pass: every tile once, into the reduction. Fills ``kept`` if tiles are to be kept."""
+
+    def __init__(self, reduction: Reduction, tiling: Tiling, kept: Kept | None = None) -> None:
+        super().__init__(tiling)
+        self.reduction, self.kept = reduction, kept
+
+    def panels(self, workers: int) -> list[range]:
+        """One strip each, unless points are read again and again: then once for several strips."""
+        count = len(self.tiling.strips)
+        if self.tiling.resident or self.tiling.together > 1:
+            return branches(count, count)
+        return branches(count, max(-(-count // self.tiling.panel), 4 * workers))
+
+    def size(self, panel: range) -> int:
+        """The number of tiles."""
+        return sum(map(self.tiling.tiles_of, panel))
+
+    def part(self, panel: range, checkpoint: Callable[[], None], most: int | None = None) -> Any:
+        """Reduce the tiles of some strips."""
+        reduction, tiling = self.reduction, self.tiling
+        strips = [tiling.strips[number] for number in panel]
+        states = [reduction.start(rows) for rows in strips]
+        for columns in tiling.across(panel[0])[:most]:
+            for rows, state in zip(strips, states, strict=True):
+                if columns.pooled.start < rows.pooled.start:
+                    break
+                checkpoint()
+                with torch.no_grad():
+                    for member, tile in enumerate(self._tiles(rows, columns)):
+                        reduction.add(state, rows, columns, member, tile)
+        with torch.no_grad():
+            return tree(reduction.join, map(reduction.close, strips, states))
+
+    def join(self, left: Any, right: Any) -> Any:
+        """As the reduction does."""
+        return self.reduction.join(left, right)
+
+    def _tiles(self, rows: Block, columns: Block) -> Iterable[Tensor]:
+        if self.kept is None:
+            return self.tiling.tiles(rows, columns)
+        graph = self.tiling.differentiable_tile(rows, columns)
+        if graph[0].requires_grad:
+            self.kept[rows.pooled.start, columns.pooled.start] = graph
+        tile = graph[0].detach()
+        return [tile.clone() if on_diagonal(rows, columns) else tile]
+
+
+def branches(count: int, least: int) -> list[range]:
+    """Numbers up to ``count`` in whole branches of the tree, at least ``least`` of them if there are so many.
+
+    >>> branches(10, 3)
+    [range(0, 2), range(2, 4), range(4, 6), range(6, 8), range(8, 10)]
+    """
+    size = 1
+    while size < count and -(-count // (2 * size)) >= least:
+        size *= 2
+    return [range(start, min(start + size, count)) for start in range(0, count, size)]
 
 
 class _Differentiable(torch.autograd.Function):
@@ -68,44 +180,13 @@ class _Differentiable(torch.autograd.Function):
             raise TypeError("A grid of kernels cannot be differentiated.")
         ctx.reduction, ctx.tiling, ctx.inputs = reduction, tiling, inputs
         ctx.kept = {} if tiling.keepable else None
-        _stream(reduction, tiling, ctx.kept, progress)
-        # Copies: what is returned holds on to ctx, and ctx to the reduction. Its own tensors would never be freed.
-        return tuple(result.clone() for result in reduction.results())
+        return reduction.results(Local().reduce(Strips(reduction, tiling, ctx.kept), progress))
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> Any:
         grads = tuple(grad[0] for grad in grads)
         return None, None, None, *_gradients(ctx.reduction, ctx.tiling, ctx.inputs, ctx.kept or {}, grads)
-
-
-def _stream(reduction: Reduction, tiling: Tiling, kept: Kept | None, progress: Progress | None) -> None:
-    """The first pass: every tile once, into the reduction. Fills ``kept`` if tiles are to be kept."""
-
-    def strip(rows: Block, checkpoint: Callable[[], None]) -> Any:
-        state = reduction.start(rows)
-        for columns in tiling.across(rows):
-            checkpoint()
-            if kept is not None:
-                graph = tiling.differentiable_tile(rows, columns)
-                if graph[0].requires_grad:
-                    kept[rows.pooled.start, columns.pooled.start] = graph
-                tile = graph[0].detach()
-                tiles: Iterable[Tensor] = [tile.clone() if on_diagonal(rows, columns) else tile]
-            else:
-                tiles = tiling.tiles(rows, columns)
-            with torch.no_grad():
-                for member, tile in enumerate(tiles):
-                    reduction.add(state, rows, columns, member, tile)
-        with torch.no_grad():
-            return reduction.close(rows, state)
-
-    total = sum(tiling.sizes)
-    with executor(tiling.device) as run:
-        for rows, state in zip(tiling.strips, run(strip, tiling.strips), strict=True):
-            reduction.merge(rows, state)
-            if progress is not None:
-                progress(total**2 - (total - rows.pooled.stop) ** 2, total**2)
 
 
 def _gradients(
@@ -121,11 +202,12 @@ def _gradients(
     of_parameters = totals[len(tiling.sizes) * each :]
     parameters = inputs[len(tiling.sizes) * each :]
 
-    def strip(rows: Block, checkpoint: Callable[[], None]) -> Any:
+    def strip(number: int) -> Any:
+        rows = tiling.strips[number]
         found: list[tuple[Block, Sequence[Tensor | None]]] = []
         shared: list[Tensor | None] = [None] * len(parameters)
-        for columns in tiling.across(rows):
-            checkpoint()
+        for columns in tiling.across(number):
+            pool.checkpoint()
             if not tiling.asks_for_gradients(rows, columns):
                 continue
             key = rows.pooled.start, columns.pooled.start
@@ -141,8 +223,9 @@ def _gradients(
             shared = [_plus(old, new) for old, new in zip(shared, parts[2 * each :], strict=True)]
         return found, shared
 
-    with executor(tiling.device) as run:
-        for found, shared in run(strip, tiling.strips):
+    on_cpu = tiling.device.type == "cpu"
+    with _workers.pool(tiling.threads if on_cpu else 1) as pool:
+        for found, shared in pool.map(strip, range(len(tiling.strips))):
             for block, parts in found:
                 for total, part in zip(of_sample[block.sample], parts, strict=True):
                     if total is not None and part is not None:
@@ -162,13 +245,3 @@ def _plus(a: Tensor | None, b: Tensor | None) -> Tensor | None:
     if a is None or b is None:
         return a if b is None else b
     return a + b
-
-
-@contextmanager
-def executor(device: torch.device) -> Iterator[Callable[..., Iterator[Any]]]:
-    """A map from strips to results in order: over threads on the CPU, one after the other on a device."""
-    if device.type != "cpu":
-        yield lambda strip, tasks: (strip(task, lambda: None) for task in tasks)
-        return
-    with _workers.pool() as pool:
-        yield lambda strip, tasks: pool.map(lambda task: strip(task, pool.checkpoint), tasks)

@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from ..kernels import Kernel, take
-from .engine import Progress, executor, reduce
-from .tiles import Block, Memory, Tiling, cut, strict_upper
+from ..kernels import Kernel
+from ..samples import Points
+from .engine import OnTiles, branches, prepare, reduce
+from .executors import Executor, Local, Progress
+from .prepared import Block
+from .tiles import Memory, Tiling, strict_upper
 
 
 @dataclass(frozen=True)
@@ -27,12 +29,13 @@ class Forms:
 
 def quadratic_forms(
     kernel: Kernel,
-    samples: Sequence[Tensor],
+    samples: Sequence[Points],
     S: Tensor,
     *,
     dtype: torch.dtype | None = None,
     max_memory: Memory = None,
     progress: Progress | None = None,
+    executor: Executor | None = None,
 ) -> Forms:
     """Quadratic forms of the pooled kernel matrix without its diagonal, for all columns of ``S`` at once (MATHS §4).
 
@@ -43,27 +46,28 @@ def quadratic_forms(
     tiling = Tiling(kernel, samples, additive=True, max_memory=max_memory, columns=S.shape[1], dtype=dtype)
     if len(S) != sum(tiling.sizes):
         raise ValueError(f"S must have {sum(tiling.sizes)} rows, one for each point, but has {len(S)}.")
-    return Forms(*reduce(_FormsReduction(tiling, S), tiling, progress))
+    return Forms(*reduce(_FormsReduction(tiling, S), tiling, progress, executor))
 
 
 def bin_sums(
     kernel: Kernel,
-    samples: Sequence[Tensor],
+    samples: Sequence[Points],
     bins: Tensor,
     count: int,
     *,
     dtype: torch.dtype | None = None,
     max_memory: Memory = None,
     progress: Progress | None = None,
+    executor: Executor | None = None,
 ) -> Tensor:
     """The ``count`` × ``count`` matrix of sums over pairs of bins, without the diagonal of the kernel (MATHS §5).
 
     ``bins`` gives the bin of every point. Costs little more than the kernel evaluations if bins lie together.
     Not differentiable.
     """
-    tiling = Tiling(kernel, samples, additive=True, max_memory=max_memory, dtype=dtype)
     with torch.no_grad():
-        (result,) = reduce(_BinsReduction(tiling, bins, count), tiling, progress)
+        tiling = Tiling(kernel, samples, additive=True, max_memory=max_memory, dtype=dtype)
+        (result,) = reduce(_BinsReduction(tiling, bins, count), tiling, progress, executor)
     return result
 
 
@@ -71,19 +75,38 @@ def product(kernel: Kernel, A: Tensor, B: Tensor, weights: Tensor, *, max_memory
     """k(A, B) @ weights for all rows of ``A``, in float64. Not differentiable."""
     with torch.no_grad():
         tiling = Tiling(kernel, [A, B], additive=False, max_memory=max_memory, columns=weights.shape[1])
-    plan, (a, b) = tiling.plan, tiling.detached
-    weights = weights.to(A.device, plan.dtype)
+        prepare(tiling, Local())
+        return torch.cat(Local().reduce(_Product(tiling, weights.to(A.device, tiling.plan.dtype)), None))
+
+
+class _Product(OnTiles):
+    """The job of multiplying the rows of the first sample with all of the second."""
+
+    def __init__(self, tiling: Tiling, weights: Tensor) -> None:
+        super().__init__(tiling)
+        self.weights = weights
+
+    def panels(self, workers: int) -> list[range]:
+        count = sum(strip.sample == 0 for strip in self.tiling.strips)
+        return branches(count, count)
+
+    def size(self, panel: range) -> int:
+        return len(panel)
 
     @torch.no_grad()
-    def strip(rows: slice, checkpoint: Callable[[], None]) -> Tensor:
-        total = torch.zeros(rows.stop - rows.start, weights.shape[1], dtype=torch.float64)
-        for columns in cut(0, len(B), tiling.width):
-            checkpoint()
-            total += (kernel.tile(take(a, rows), take(b, columns), plan) @ weights[columns]).cpu()
-        return total
+    def part(self, panel: range, checkpoint: Callable[[], None], most: int | None = None) -> list[Tensor]:
+        (strip,) = panel
+        rows = self.tiling.strips[strip]
+        total = torch.zeros(rows.local.stop - rows.local.start, self.weights.shape[1], dtype=torch.float64)
+        for columns in self.tiling.across(strip)[:most]:
+            if columns.sample == 1:
+                checkpoint()
+                (tile,) = self.tiling.tiles(rows, columns)
+                total += (tile @ self.weights[columns.local]).cpu()
+        return [total]
 
-    with executor(A.device) as run:
-        return torch.cat(list(run(strip, cut(0, len(A), tiling.height))))
+    def join(self, left: list[Tensor], right: list[Tensor]) -> list[Tensor]:
+        return left + right
 
 
 class _FormsReduction:
@@ -91,12 +114,8 @@ class _FormsReduction:
 
     def __init__(self, tiling: Tiling, S: Tensor) -> None:
         self.tiling, self.S = tiling, S
-        members, count = tiling.kernel.members, S.shape[1]
-        self.forms = torch.zeros(members, count, dtype=torch.float64)
-        self.crosses = torch.zeros(members, count, dtype=torch.float64)
-        self.total = torch.zeros(members, dtype=torch.float64)
         # Matrix products are fastest on rows of whole cache lines.
-        self.width = math.ceil((count + 1) / 16) * 16
+        self.width = math.ceil((S.shape[1] + 1) / 16) * 16
 
     def _columns(self, block: Block) -> Tensor:
         """Rows of S and columns of ones: the row sums of U come for nothing."""
@@ -108,7 +127,7 @@ class _FormsReduction:
 
     def start(self, rows: Block) -> Any:
         members, height = self.tiling.kernel.members, rows.local.stop - rows.local.start
-        return self.tiling.scratch("products", (members * height, self.width)).zero_().view(members, height, -1)
+        return torch.zeros(members, height, self.width, dtype=self.tiling.plan.dtype, device=self.tiling.device)
 
     def add(self, state: Any, rows: Block, columns: Block, member: int, tile: Tensor) -> None:
         state[member].addmm_(strict_upper(tile, rows, columns), self._columns(columns))
@@ -126,12 +145,11 @@ class _FormsReduction:
         crosses = sums[:count] + (S * product[:, -1:]).sum(0, dtype=torch.float64)
         return 2 * forms.cpu(), crosses.cpu(), 2 * sums[-1].cpu()
 
-    def merge(self, rows: Block, state: Any) -> None:
-        for total, part in zip(self.results(), state, strict=True):
-            total += part
+    def join(self, left: Any, right: Any) -> Any:
+        return [a + b for a, b in zip(left, right, strict=True)]
 
-    def results(self) -> tuple[Tensor, ...]:
-        return self.forms, self.crosses, self.total
+    def results(self, part: Any) -> tuple[Tensor, ...]:
+        return tuple(part)
 
     def cotangent(self, rows: Block, columns: Block, tile: Tensor, grads: tuple[Tensor, ...]) -> Tensor:
         forms, crosses, total = grads
@@ -146,37 +164,48 @@ class _BinsReduction:
     """Sums over pairs of bins."""
 
     def __init__(self, tiling: Tiling, bins: Tensor, count: int) -> None:
-        self.tiling = tiling
-        self.sums = torch.zeros(tiling.kernel.members, count, count, dtype=torch.float64)
-        bins = bins.cpu()
+        self.tiling, self.count = tiling, count
+        self.bins = bins.cpu()
+        self._indicators: dict[int, tuple[Tensor, Tensor]] = {}
 
-        @cache
-        def indicator(start: int, stop: int) -> tuple[Tensor, Tensor]:
-            present, position = bins[start:stop].unique(return_inverse=True)
+    def _indicator(self, block: Block) -> tuple[Tensor, Tensor]:
+        """The bins of a block, and which point is in which: made once for each strip, that is for nearly all blocks."""
+        found = self._indicators.get(block.pooled.start)
+        if found is None or len(found[1]) != block.pooled.stop - block.pooled.start:
+            present, position = self.bins[block.pooled].unique(return_inverse=True)
             one_hot = torch.nn.functional.one_hot(position, len(present))
-            return present, one_hot.to(tiling.device, tiling.plan.dtype)
+            found = present, one_hot.to(self.tiling.device, self.tiling.plan.dtype)
+            self._indicators[block.pooled.start] = found
+        return found
 
-        self._indicator = indicator
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_indicators": {}}
 
     def start(self, rows: Block) -> Any:
-        present, _ = self._indicator(rows.pooled.start, rows.pooled.stop)
-        return torch.zeros(len(self.sums), len(present), self.sums.shape[1], dtype=torch.float64)
+        present, _ = self._indicator(rows)
+        return torch.zeros(self.tiling.kernel.members, len(present), self.count, dtype=torch.float64)
 
     def add(self, state: Any, rows: Block, columns: Block, member: int, tile: Tensor) -> None:
-        _, left = self._indicator(rows.pooled.start, rows.pooled.stop)
-        present, right = self._indicator(columns.pooled.start, columns.pooled.stop)
+        _, left = self._indicator(rows)
+        present, right = self._indicator(columns)
         state[member][:, present] += (left.T @ strict_upper(tile, rows, columns) @ right).cpu()
 
     def close(self, rows: Block, state: Any) -> Any:
-        return state
+        present, _ = self._indicator(rows)
+        return present, state
 
-    def merge(self, rows: Block, state: Any) -> None:
-        present, _ = self._indicator(rows.pooled.start, rows.pooled.stop)
-        self.sums[:, present, :] += state
-        self.sums[:, :, present] += state.transpose(1, 2)
+    def join(self, left: Any, right: Any) -> Any:
+        present, position = torch.cat([left[0], right[0]]).unique(return_inverse=True)
+        sums = torch.zeros(left[1].shape[0], len(present), self.count, dtype=torch.float64)
+        for where, part in zip(position.split([len(left[0]), len(right[0])]), (left[1], right[1]), strict=True):
+            sums[:, where] += part
+        return present, sums
 
-    def results(self) -> tuple[Tensor, ...]:
-        return (self.sums,)
+    def results(self, part: Any) -> tuple[Tensor, ...]:
+        present, upper = part
+        sums = torch.zeros(upper.shape[0], self.count, self.count, dtype=torch.float64)
+        sums[:, present] = upper
+        return (sums + sums.transpose(1, 2),)
 
     def cotangent(self, rows: Block, columns: Block, tile: Tensor, grads: tuple[Tensor, ...]) -> Tensor:
         raise TypeError("Bin sums are not differentiable.")

@@ -11,8 +11,11 @@ import torch
 from torch import Tensor
 
 from ..kernels import Kernel, probe_rows, take
-from .engine import Progress, reduce
-from .tiles import Block, Memory, Tiling, on_diagonal, strict_upper
+from ..samples import Points
+from .engine import reduce
+from .executors import Executor, Progress
+from .prepared import Block
+from .tiles import Memory, Tiling, on_diagonal, strict_upper
 
 
 @dataclass(frozen=True)
@@ -73,13 +76,14 @@ class Sums:
 
 def sums(
     kernel: Kernel,
-    X: Tensor,
-    Y: Tensor,
+    X: Points,
+    Y: Points,
     *,
     additive: bool = True,
     squares: bool = True,
     max_memory: Memory = None,
     progress: Progress | None = None,
+    executor: Executor | None = None,
 ) -> Sums:
     """The sums of MATHS §0, differentiable with respect to X, Y and the parameters of the kernel.
 
@@ -88,7 +92,7 @@ def sums(
     the variance needs, are left at 0. Costs (m + n)²/2 kernel evaluations, memory O((m + n) d).
     """
     tiling = Tiling(kernel, [X, Y], additive=additive, max_memory=max_memory)
-    rows, norms, diagonals = reduce(_SumsReduction(tiling, squares), tiling, progress)
+    rows, norms, diagonals = reduce(_SumsReduction(tiling, squares), tiling, progress, executor)
     m, n = tiling.sizes
     return Sums(
         m=m,
@@ -131,7 +135,6 @@ class _SumsReduction:
 
     def __init__(self, tiling: Tiling, with_squares: bool) -> None:
         self.tiling, self.with_squares = tiling, with_squares
-        self.rows, self.squares, self.diagonals = self._zeros(0)
 
     def _zeros(self, start: int) -> tuple[Tensor, Tensor, Tensor]:
         members, total = self.tiling.kernel.members, sum(self.tiling.sizes)
@@ -159,14 +162,16 @@ class _SumsReduction:
     def close(self, rows: Block, state: Any) -> Any:
         return state
 
-    def merge(self, rows: Block, state: Any) -> None:
-        sums, squares, diagonals = state
-        self.rows[..., rows.pooled.start :] += sums
-        self.squares += squares
-        self.diagonals += diagonals
+    def join(self, left: Any, right: Any) -> Any:
+        # Each has the row sums from its first strip on, and the left one begins first.
+        (sums, squares, diagonals), (more, of_right, of_diagonals) = left, right
+        sums = sums.clone()
+        sums[..., sums.shape[-1] - more.shape[-1] :] += more
+        return sums, squares + of_right, diagonals + of_diagonals
 
-    def results(self) -> tuple[Tensor, ...]:
-        return self.rows, self.squares, self.diagonals
+    def results(self, part: Any) -> tuple[Tensor, ...]:
+        rows, squares, diagonals = part
+        return rows, squares, diagonals
 
     def cotangent(self, rows: Block, columns: Block, tile: Tensor, grads: tuple[Tensor, ...]) -> Tensor:
         sums, squares, diagonals = grads

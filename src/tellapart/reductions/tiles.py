@@ -5,14 +5,17 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
-from typing import NamedTuple, TypeAlias
+from contextlib import nullcontext
+from itertools import groupby, pairwise
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor
 
-from .. import _memory
-from ..kernels import Kernel, leaves, map_leaves, probe_rows, take
+from .. import _memory, _workers
+from ..kernels import Features, Kernel, Plan, leaves, map_leaves, probe_rows, take
+from ..samples import Points
+from .prepared import Block, Prepared
 
 #: Rows and columns of a tile on a CPU, where it should stay in a core's cache, and on a device.
 TILE, TILE_ON_DEVICE = (512, 512), (4096, 4096)
@@ -20,16 +23,10 @@ TILE, TILE_ON_DEVICE = (512, 512), (4096, 4096)
 FEW, TILE_OF_FEW = 2048, (256, 1024)
 #: Tiles are kept for the second pass if all of them, with what autograd saves, take less than this.
 KEEP_BYTES = 2**27
+#: Strips at the most for which points that are not kept are read and prepared once.
+PANEL = 16
 
 Memory: TypeAlias = int | float | str | None
-
-
-class Block(NamedTuple):
-    """Some consecutive points of one sample: their place in the sample, and among all pooled points."""
-
-    sample: int
-    local: slice
-    pooled: slice
 
 
 class Tiling:
@@ -38,53 +35,126 @@ class Tiling:
     def __init__(
         self,
         kernel: Kernel,
-        samples: Sequence[Tensor],
+        samples: Sequence[Points],
         *,
         additive: bool,
         max_memory: Memory,
         columns: int = 2,
         dtype: torch.dtype | None = None,
     ) -> None:
-        self.kernel = kernel
-        self._of_thread = threading.local()
+        self.kernel, self.max_memory = kernel, max_memory
         self.device = samples[0].device
         self.sizes = [len(sample) for sample in samples]
         self.starts = [sum(self.sizes[:k]) for k in range(len(samples))]
-        self.plan = kernel.plan(probe_rows(*samples), additive=additive, dtype=dtype)
-        self.features = [kernel.features(sample, self.plan) for sample in samples]
-        refined = self.plan
-        for features in self.features:
-            refined = kernel.refined(refined, features)
-        if refined is not self.plan:
-            self.plan = refined
-            self.features = [kernel.features(sample, self.plan) for sample in samples]
-        self.detached = [map_leaves(Tensor.detach, features) for features in self.features]
+        inputs = [*kernel.parameters(), *(sample for sample in samples if isinstance(sample, Tensor))]
+        self.differentiable = torch.is_grad_enabled() and any(t.requires_grad for t in inputs)
+        probe = probe_rows(*samples)
+        with nullcontext() if self.differentiable else _workers.one_core():
+            self.plan = kernel.plan(probe, additive=additive, dtype=dtype)
+            with torch.no_grad():
+                width = sum(leaf.nbytes for leaf in leaves(kernel.features(probe, self.plan)))
+        #: Bytes of a point and of its features, and of what a reduction keeps of a row of a strip.
+        self.of_point = probe[:1].nbytes + width // len(probe)
+        self.of_row = 3 * kernel.members * (columns + 16) * self.plan.dtype.itemsize
+        budget = _memory.budget(max_memory)
         self.height, self.width = tile_size(
-            self.device, sum(self.sizes), self.plan.dtype, columns, kernel.members, max_memory
+            self.device, sum(self.sizes), self.plan.dtype.itemsize, self.of_row, self.of_point, budget
         )
-        self.strips = [block for k in range(len(samples)) for block in self._blocks(k, 0, self.height)]
+        self.strips = [
+            Block(k, local, slice(before + local.start, before + local.stop))
+            for k, (before, size) in enumerate(zip(self.starts, self.sizes, strict=True))
+            for local in cut(0, size, self.height)
+        ]
+        #: Strips whose rows are the columns of one tile.
+        self.together = max(1, self.width // self.height)
         # A tile with what autograd saves of it takes about five times its own size.
         needed = sum(self.sizes) ** 2 // 2 * self.plan.dtype.itemsize * 5
-        self.keepable = needed <= min(KEEP_BYTES, _memory.budget(max_memory) // 2)
+        self.keepable = needed <= min(KEEP_BYTES, budget // 2)
+        #: With a gradient, of whole samples; what asks for none comes from `prepared`.
+        self.features: list[Features] = self._differentiable_features(samples) if self.differentiable else []
+        self.detached = [map_leaves(Tensor.detach, features) for features in self.features]
+        self.prepared = Prepared(kernel, samples, self.strips)
+        self._set_up(budget)
 
-    def _blocks(self, sample: int, start: int, length: int) -> list[Block]:
-        before = self.starts[sample]
-        return [
-            Block(sample, local, slice(before + local.start, before + local.stop))
-            for local in cut(start, self.sizes[sample], length)
-        ]
+    def _set_up(self, budget: int) -> None:
+        """What belongs to this process."""
+        self._budget = budget
+        self._of_thread = threading.local()
+        self.allow(None)
 
-    def across(self, rows: Block) -> list[Block]:
-        """The columns of a strip's tiles: from the diagonal to the end. The first begins where the rows begin."""
-        later = range(rows.sample + 1, len(self.sizes))
-        parts = [(rows.sample, rows.local.start), *((sample, 0) for sample in later)]
-        return [block for sample, start in parts for block in self._blocks(sample, start, self.width)]
+    def allow(self, most: int | None) -> None:
+        """Take at the most so much memory, and what ``max_memory`` says: so many threads, so many features kept."""
+        budget = min(self._budget, most or self._budget)
+        of_thread = tile_bytes(self.height, self.width, self.plan.dtype.itemsize, self.of_row, self.of_point)
+        self.threads = max(1, budget // (2 * of_thread))
+        # Put together at the end, they are there twice.
+        self.prepared.resident = 2 * sum(self.sizes) * self.of_point <= budget // 2
+        #: Strips that are worked on together where points are read again for each.
+        self.panel = max(1, min(PANEL, budget // 4 // (self.height * (self.of_row + self.of_point) * self.threads)))
+        self.prepared.room = max(self.panel + 3, budget // 4 // (self.height * self.of_point))
+
+    @property
+    def resident(self) -> bool:
+        """Whether all features are kept."""
+        return self.prepared.resident
+
+    def bytes_needed(self, threads: int) -> int:
+        """What so many threads take at the most, with the features that are kept."""
+        of_thread = tile_bytes(self.height, self.width, self.plan.dtype.itemsize, self.of_row, self.of_point)
+        points = 2 * sum(self.sizes) if self.resident else self.prepared.room * self.height
+        panel = 0 if self.resident else (self.panel - 1) * self.height * self.of_row
+        return threads * (of_thread + panel) + points * self.of_point
+
+    def tiles_of(self, strip: int) -> int:
+        """How many tiles a strip has."""
+        return len(self.strips) - strip if self.together == 1 else len(self.across(strip))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in ("_budget", "_of_thread")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._set_up(_memory.budget(self.max_memory))
+
+    def replan(self, plan: Plan) -> None:
+        """Compute by another plan from now on."""
+        self.plan = plan
+        self.prepared.forget()
+
+    def across(self, strip: int) -> list[Block]:
+        """The columns of a strip's tiles: from the diagonal to the end. The first begins where its rows begin."""
+        found = []
+        for _, of_sample in groupby(self.strips[strip:], lambda rows: rows.sample):
+            blocks = list(of_sample)
+            for start in range(0, len(blocks), self.together):
+                run = blocks[start : start + self.together]
+                local, pooled = (
+                    slice(a.start, b.stop) for a, b in ((run[0].local, run[-1].local), (run[0].pooled, run[-1].pooled))
+                )
+                found.append(Block(run[0].sample, local, pooled))
+        return found
+
+    def _differentiable_features(self, samples: Sequence[Points]) -> list[Features]:
+        tensors = [sample[:] for sample in samples]
+        features = [self.kernel.features(sample, self.plan) for sample in tensors]
+        refined = self.plan
+        for found in features:
+            refined = self.kernel.refined(refined, found)
+        if refined is not self.plan:
+            self.plan = refined
+            features = [self.kernel.features(sample, self.plan) for sample in tensors]
+        return features
 
     def tiles(self, rows: Block, columns: Block) -> Iterator[Tensor]:
         """The tiles of all members between two blocks; each is gone when this thread makes the next."""
-        a, b = (take(self.detached[block.sample], block.local) for block in (rows, columns))
         shape = (rows.local.stop - rows.local.start, columns.local.stop - columns.local.start)
+        a, b = map(self._of_block, (rows, columns))
         return self.kernel.tiles(a, b, self.plan, self.scratch("tile", shape))
+
+    def _of_block(self, block: Block) -> Features:
+        if self.detached:
+            return take(self.detached[block.sample], block.local)
+        return self.prepared.of_block(block, self.plan)
 
     def scratch(self, name: str, shape: tuple[int, int]) -> Tensor:
         """Memory of this thread, uninitialised, the same at every call: fresh memory is slow memory."""
@@ -126,29 +196,34 @@ def strict_upper(tile: Tensor, rows: Block, columns: Block) -> Tensor:
 
 
 def cut(start: int, stop: int, length: int) -> list[slice]:
-    """Cut a range into as few nearly equal parts not above ``length`` as there can be, at multiples of 8."""
+    """Cut a range into as few nearly equal parts of about ``length`` as there can be, at multiples of 16.
+
+    Then a block begins at a whole cache line wherever it lies, among others or alone: products have the same bits.
+    """
     count = math.ceil((stop - start) / length)
-    edges = [start + (stop - start) * k // count // 8 * 8 for k in range(count)] + [stop]
+    edges = [start + (stop - start) * k // count // 16 * 16 for k in range(count)] + [stop]
     return [slice(a, b) for a, b in pairwise(edges) if a < b]
 
 
 def tile_size(
-    device: torch.device, points: int, dtype: torch.dtype, columns: int, members: int, max_memory: Memory
+    device: torch.device, points: int, itemsize: int, of_row: int, of_point: int, budget: int
 ) -> tuple[int, int]:
-    """Rows and columns of a tile: the standard size, or less where the memory allowed is less."""
-    budget = _memory.budget(max_memory)
-    on_cpu = device.type == "cpu"
-    height, width = TILE_ON_DEVICE if not on_cpu else TILE_OF_FEW if points <= FEW else TILE
-    threads = torch.get_num_threads() if on_cpu else 1
+    """Rows and columns of a tile: the standard size, or less where the memory allowed is less.
 
-    def need() -> int:
-        return threads * dtype.itemsize * (6 * height * width + 3 * members * height * (columns + 16))
-
-    while width > 64 and need() > budget:
+    The number of threads has no say: where there is no room for all of them, fewer work.
+    """
+    height, width = TILE_ON_DEVICE if device.type != "cpu" else TILE_OF_FEW if points <= FEW else TILE
+    while width > 64 and 2 * tile_bytes(height, width, itemsize, of_row, of_point) > budget:
         height, width = max(height // 2, 64), width // 2
-    if need() > budget:
+    need = tile_bytes(height, width, itemsize, of_row, of_point)
+    if need > budget:
         raise MemoryError(
-            f"max_memory is {budget:,} bytes, but tiles of {height} × {width} for {threads} threads take {need():,}. "
-            "Allow more, or use fewer threads (torch.set_num_threads) or fewer permutations."
+            f"max_memory is {budget:,} bytes, but tiles of {height} × {width} take {need:,}. "
+            "Allow more, or use fewer permutations."
         )
     return height, width
+
+
+def tile_bytes(height: int, width: int, itemsize: int, of_row: int, of_point: int) -> int:
+    """What a thread takes for a tile with its points."""
+    return 6 * height * width * itemsize + height * of_row + 2 * (height + width) * of_point

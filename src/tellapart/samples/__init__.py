@@ -12,7 +12,9 @@
 """
 
 from .encoding import Encoding
+from .lazy import Lazy, Paired, Points, compact, gathered, in_memory, taken
 from .opening import check_path, open_source
+from .points import as_points, open_lazy
 from .sample import Display, Kind, Sample, as_pair, as_sample
 from .source import Source, match
 
@@ -20,11 +22,20 @@ __all__ = [
     "Display",
     "Encoding",
     "Kind",
+    "Lazy",
+    "Paired",
+    "Points",
     "Sample",
     "Source",
     "as_pair",
+    "as_points",
     "as_sample",
     "check_path",
+    "compact",
+    "gathered",
+    "in_memory",
     "match",
+    "open_lazy",
     "open_source",
+    "taken",
 ]

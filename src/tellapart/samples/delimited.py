@@ -7,7 +7,9 @@ import csv
 import io
 import re
 import warnings
+from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -94,31 +96,36 @@ def read_delimited(path: Path, label: str, columns: Any, drop: Any, max_rows: in
 
 
 def read_parquet(path: Path, label: str, columns: Any, drop: Any, max_rows: int | None, seed: int) -> Read:
-    """Read a Parquet file. The index that pandas writes beside the columns is left out."""
+    """Read a Parquet file, or a folder of parts in the order of their names.
+
+    The index that pandas writes beside the columns is left out.
+    """
     arrow = extra("pyarrow", group="tables", what="Reading Parquet files")
     parquet = extra("pyarrow.parquet", group="tables", what="Reading Parquet files")
-    try:
-        file = parquet.ParquetFile(path)
-    except (arrow.ArrowInvalid, OSError) as error:
-        raise ValueError(f"{label} is not a Parquet file: {str(error).splitlines()[0]}") from None
-    with file:
-        stored = file.schema_arrow.names
+    with ExitStack() as opened:
+        try:
+            files = [opened.enter_context(parquet.ParquetFile(part)) for part in parquet_parts(path)]
+        except (arrow.ArrowInvalid, OSError) as error:
+            raise ValueError(f"{label} is not a Parquet file: {str(error).splitlines()[0]}") from None
+        stored = files[0].schema_arrow.names
+        if any(set(file.schema_arrow.names) != set(stored) for file in files):
+            raise ValueError(f"{label} has parts with different columns. Give all parts the same.")
         index = [name for name in stored if re.fullmatch(r"__index_level_\d+__", name)]
         left_out = [*index, *([] if drop is None else [drop] if isinstance(drop, str) else drop)]
         names = distinct(stored)
         keep = selected(names, label, columns, left_out)
-        total = file.metadata.num_rows
+        total = sum(file.metadata.num_rows for file in files)
         rows = total if max_rows is None else min(total, max_rows)
-        groups = [file.metadata.row_group(k) for k in range(file.metadata.num_row_groups)]
+        groups = [file.metadata.row_group(k) for file in files for k in range(file.metadata.num_row_groups)]
         stored_bytes = sum(group.total_byte_size for group in groups) * len(keep) / len(names)
         need = max(2 * stored_bytes, 16.0 * total * len(keep)) * rows / max(1, total)
         check_room(need, label, "Give max_rows= to draw some of its rows or columns= to take fewer columns.")
         wanted = [stored[k] for k in keep]
         if max_rows is None:
-            data, numbers = file.read(columns=wanted), np.arange(total)
+            data, numbers = arrow.concat_tables([file.read(columns=wanted) for file in files]), np.arange(total)
         else:
             numbers = choose(total, max_rows, seed)
-            data = _rows_of(arrow, file, wanted, numbers)
+            data = _rows_of(arrow, files, wanted, numbers)
     # A name may stand twice, or be the first part of another's: what came is looked up again.
     came = distinct(data.schema.names)
     data = data.rename_columns(list(came))
@@ -127,10 +134,17 @@ def read_parquet(path: Path, label: str, columns: Any, drop: Any, max_rows: int 
     )
 
 
-def _rows_of(arrow: Any, file: Any, columns: list[str], numbers: Array) -> Any:
-    """Some rows of a Parquet file, in the memory of one batch."""
+def parquet_parts(path: Path) -> list[Path]:
+    """The Parquet files at a path: itself, or those in the folder, by name; none if it is something else."""
+    if path.is_dir():
+        return sorted(path.glob("*.parquet"))
+    return [path] if path.suffix.lower() == ".parquet" else []
+
+
+def _rows_of(arrow: Any, files: list[Any], columns: list[str], numbers: Array) -> Any:
+    """Some rows of Parquet files, in the memory of one batch."""
     pieces, start = [], 0
-    for batch in file.iter_batches(batch_size=65_536, columns=columns):
+    for batch in chain.from_iterable(file.iter_batches(batch_size=65_536, columns=columns) for file in files):
         first, last = np.searchsorted(numbers, (start, start + len(batch)))
         if last > first:
             pieces.append(batch.take(arrow.array(numbers[first:last] - start)))

@@ -40,17 +40,22 @@ def is_idx(path: Path) -> bool:
     return _IDX_NAME.fullmatch(path.name) is not None
 
 
-def read_npy(path: Path, label: str, max_rows: int | None) -> Array:
-    """The array in a .npy file. It stays in the file until rows of it are used."""
+def npy_layout(path: Path, label: str) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
+    """The shape of the array in a .npy file, whether columns come first, its type, and where in the file it starts."""
     with path.open("rb") as file:
         shape, fortran, dtype = _npy_header(file, label)
         start = file.tell()
     _check_dtype(dtype, label)
-    count = math.prod(shape)
-    if start + count * dtype.itemsize > path.stat().st_size:
+    if start + math.prod(shape) * dtype.itemsize > path.stat().st_size:
         raise ValueError(f"{label} is cut short: its shape {shape} needs more bytes than it has.")
+    return shape, fortran, dtype, start
+
+
+def read_npy(path: Path, label: str, max_rows: int | None) -> Array:
+    """The array in a .npy file. It stays in the file until rows of it are used."""
+    shape, fortran, dtype, start = npy_layout(path, label)
     _check_array_room(shape, dtype, label, max_rows, _FEWER)
-    if count == 0:
+    if math.prod(shape) == 0:
         return np.empty(shape, dtype)
     return np.memmap(path, dtype, "r", offset=start, shape=shape or (1,), order="F" if fortran else "C").reshape(shape)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -15,16 +16,18 @@ from .._rng import RNG, seed_of
 from . import files
 from .arrays import Array, as_array, blocks, check_finite, check_rows
 from .batches import apply_features, is_batched, read_batched
-from .delimited import read_delimited, read_parquet
+from .delimited import parquet_parts, read_delimited, read_parquet
 from .folders import read_folder
 from .images import Images, check_size, images_of
-from .room import check_count, choose
+from .points import is_dask, is_zarr
+from .room import check_count, check_room, choose
 from .sample import Sample
 from .source import Rows, Source
+from .stores import Chunks, DaskArray, Zarr
 from .tables import Table, check_table, is_table, selected, table_of
 
 _PICKLES = (".pt", ".pth", ".pkl", ".pickle", ".joblib", ".bin", ".ckpt")
-_FORMATS = ".npy, .npz, .csv, .tsv, .parquet, .safetensors, idx files and folders of PNG or JPEG images"
+_FORMATS = ".npy, .npz, .csv, .tsv, .parquet, .safetensors, zarr, idx files and folders of PNG or JPEG images"
 
 
 def open_source(
@@ -47,9 +50,10 @@ def open_source(
     ----------
     data
         In memory: arrays, tensors, nested lists, DataFrames of pandas or polars, tables of pyarrow, a ``Dataset`` or
-        ``DataLoader`` of torch (of items with labels, the first element is taken). Or a path: .npy (left in the file
-        until rows are used), .npz and .safetensors (several arrays: name one, as in ``"run.npz:images"``), .csv, .tsv,
-        .parquet, an idx file (MNIST), or a folder of PNG and JPEG images.
+        ``DataLoader`` of torch (of items with labels, the first element is taken), Dask arrays. Or a path: .npy (left
+        in the file until rows are used), .npz and .safetensors (several arrays: name one, as in
+        ``"run.npz:images"``), .csv, .tsv, .parquet (also a folder of parts), a zarr array, an idx file (MNIST), or a
+        folder of PNG and JPEG images.
     name
         What to call it in messages.
     columns, drop
@@ -110,6 +114,8 @@ def _from_memory(data: Any, name: str, columns: Any, drop: Any, max_rows: int | 
         return Source(table.take(numbers) if len(numbers) < len(table) else table, name, numbers=numbers)
     if type(data).__module__.startswith("polars"):
         raise TypeError(f"{name} is a polars {type(data).__name__}. Give {name}.collect().")
+    if is_dask(data):
+        return _from_chunks(DaskArray(data, name), name, "", max_rows, seed)
     if is_batched(data):
         values, numbers = read_batched(data, name, max_rows, seed)
         return Source(_rows(values, name), name, numbers=numbers)
@@ -124,15 +130,17 @@ def _from_path(
     check_path(data, name)
     path, member = files.split_member(os.fspath(data))
     label, suffix = f"{name} ({data})", path.suffix.lower()
-    if path.is_dir():
+    if is_zarr(path):
+        return _from_chunks(Zarr(str(path.absolute()), label), name, str(data), max_rows, seed)
+    if path.is_dir() and not parquet_parts(path):
         read = read_folder(path, label, size, max_rows, seed)
         return Source(read.images, name, str(data), read.numbers, read.files, notes=read.notes)
     if suffix in _PICKLES:
         raise ValueError(f"{label} may hold a pickle, which can run code when read. Save it as .npy or .safetensors.")
-    if path.stat().st_size == 0:
+    if path.is_file() and path.stat().st_size == 0:
         raise ValueError(f"{label} is an empty file.")
-    if suffix in (".csv", ".tsv", ".parquet"):
-        reader = read_parquet if suffix == ".parquet" else read_delimited
+    if suffix in (".csv", ".tsv", ".parquet") or path.is_dir():
+        reader = read_delimited if suffix in (".csv", ".tsv") else read_parquet
         found = reader(path, label, columns, drop, max_rows, seed)
         return Source(found.table, name, str(data), found.numbers, notes=found.notes)
     if suffix == ".npy":
@@ -146,6 +154,21 @@ def _from_path(
     else:
         raise ValueError(f"{label} has a format that is not read ({suffix or 'no suffix'}). Read are {_FORMATS}.")
     return _drawn(as_array(values, label), name, str(data), max_rows, seed)
+
+
+def _from_chunks(chunks: Chunks, name: str, origin: str, max_rows: int | None, seed: int) -> Source:
+    """A source of some rows of an array that is stored in chunks."""
+    label = f"{name} ({origin})" if origin else name
+    check_rows(np.broadcast_to(np.zeros((), chunks.dtype), chunks.shape), label)
+    numbers = choose(chunks.shape[0], max_rows, seed)
+    need = float(len(numbers)) * math.prod(chunks.shape[1:]) * 8
+    check_room(need, label, "Give max_rows= to draw some of its rows.")
+    pieces, start = [], 0
+    for block in chunks.blocks():
+        first, last = np.searchsorted(numbers, (start, start + len(block)))
+        pieces.append(block[numbers[first:last] - start])
+        start += len(block)
+    return Source(_rows(as_array(np.concatenate(pieces), label), label), name, origin, numbers)
 
 
 def _drawn(

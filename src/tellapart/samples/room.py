@@ -17,7 +17,9 @@ def check_room(need: float, label: str, advice: str) -> None:
     """Raise if reading would take more memory than is free."""
     free = _memory.available()
     if need > free:
-        raise MemoryError(f"{label} would take about {_size(need)} of memory, but {_size(free)} are free. {advice}")
+        raise MemoryError(
+            f"{label} would take about {size_in_words(need)} of memory, but {size_in_words(free)} are free. {advice}"
+        )
 
 
 def choose(total: int, size: int | None, seed: int) -> Array:
@@ -69,7 +71,12 @@ def _cut(
     return cut, limit
 
 
-def _size(count: float) -> str:
+def size_in_words(count: float) -> str:
+    """Bytes for a message.
+
+    >>> size_in_words(2.5e9)
+    '2.5 GB'
+    """
     for unit, name in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB")):
         if count >= unit:
             return f"{count / unit:.1f} {name}"

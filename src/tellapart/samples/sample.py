@@ -139,7 +139,7 @@ def as_sample(data: Any, name: str = "X", *, at_least: int = 1) -> Sample:
         names = getattr(data, "columns", None)
         _check_columns(data, name)
         sample = Sample(
-            values=_float_tensor(data, name),
+            values=float_tensor(data, name),
             names=None if names is None else tuple(str(column) for column in names),
             from_tensor=isinstance(data, Tensor),
         )
@@ -189,7 +189,8 @@ def _matched(x: Sample, y: Sample, names: tuple[str, str]) -> Sample:
     return replace(y, values=y.values[:, order], names=x.names, groups=groups)
 
 
-def _float_tensor(data: Any, name: str) -> Tensor:
+def float_tensor(data: Any, name: str) -> Tensor:
+    """Numbers as the smallest float type that holds them, one row for each point."""
     values = data if isinstance(data, Tensor) else _from_array(data, name)
     if values.is_complex():
         raise TypeError(f"{name} has complex numbers. Stack the real and the imaginary part as two coordinates.")

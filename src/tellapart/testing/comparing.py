@@ -54,6 +54,7 @@ def compare(
     stability: int = 4,
     rng: RNG = None,
     max_memory: Memory = None,
+    cluster: Any = None,
     progress: Wish = None,
     reading: Mapping[str, Any] | None = None,
     learning: Mapping[str, Any] | None = None,
@@ -80,6 +81,8 @@ def compare(
         ``"permutation"``, ``"binned"``, or ``"auto"``: binned for more than 20,000 tested rows.
     permutations, groups, rng, max_memory, progress
         As in `mmd_test`.
+    cluster
+        As in `mmd_test`, for the test; learning and criticism are done here.
     names
         What to call the samples; by default their file names, or X and Y.
     missing
@@ -149,6 +152,7 @@ def compare(
         groups=labels,
         rng=seed,
         max_memory=max_memory,
+        cluster=cluster,
         progress=progress,
         **(learning or {}),
     )

@@ -16,9 +16,9 @@ from .. import nulls
 from .._progress import Wish, reporting
 from .._rng import RNG, seed_of
 from ..kernels import Gaussian, Kernel, as_kernel
-from ..reductions import Memory
-from ..samples import as_pair
-from ..selection import median_bandwidth
+from ..reductions import Memory, connected
+from ..samples import Points, as_points
+from ..selection import median_distance
 
 #: Draws at the most with ``permutations="auto"``.
 AUTO_LIMIT = 1999
@@ -118,6 +118,7 @@ def mmd_test(
     precision: Literal["single", "double"] = "single",
     rng: RNG = None,
     max_memory: Memory = None,
+    cluster: Any = None,
     progress: Wish = None,
 ) -> TestResult:
     """Test whether two samples come from the same distribution, with a kernel chosen beforehand.
@@ -125,7 +126,9 @@ def mmd_test(
     Parameters
     ----------
     X, Y
-        The samples: anything `tellapart.samples` reads, with at least 2 rows each.
+        The samples: arrays, tensors or DataFrames with at least 2 rows each. Or what `tellapart.samples.open_lazy`
+        opens: paths of .npy, Parquet and zarr, and Dask arrays, which are read block by block and may be larger than
+        memory.
     kernel
         ``"median"``: a Gaussian whose bandwidth is the median distance in the pooled sample. Or a kernel, or a
         function of two blocks of points. It must not have been chosen by looking at which row is of which sample.
@@ -152,7 +155,12 @@ def mmd_test(
         A seed, a ``torch.Generator`` or a NumPy generator. The same seed gives the same p-value for every tile size,
         number of threads and memory budget.
     max_memory
-        Bytes, or a string such as ``"1GB"``; by default a quarter of what is free.
+        Bytes, or a string such as ``"1GB"``, for each process; by default a quarter of what is free.
+    cluster
+        Who computes. None: the threads of this process. The address of a Dask scheduler such as
+        ``"tcp://host:8786"``, or a ``dask.distributed.Client``: its workers. ``"local"``: workers of this machine, one
+        for each core, that are started and stopped; a script then needs ``if __name__ == "__main__":``. The same seed
+        gives the same null distribution, bit for bit, whoever computes (on the same kind of processor).
     progress
         True, False, None (a bar if standard error is a terminal) or a function of what is done and what is to do.
 
@@ -194,15 +202,15 @@ def mmd_test(
         raise ValueError(f"permutations='auto' is for null='permutation' or 'swap', not for {null!r}. Give a number.")
     if not automatic and (isinstance(permutations, bool) or not isinstance(permutations, int) or permutations < 1):
         raise ValueError(f"permutations must be a whole number from 1 up or 'auto', but is {permutations!r}.")
-    x, y = as_pair(X, Y, at_least=2)
+    x, y = as_points(X, Y, at_least=2)
     seed = seed_of(rng)
     chosen = _kernel(kernel, x, y, seed)
     tolerance = 1e-6 if precision == "single" else 1e-12
-    with torch.no_grad(), reporting(progress, "mmd_test") as report:
+    with connected(cluster) as executor, torch.no_grad(), reporting(progress, "mmd_test") as report:
         problem = nulls.Problem(
             chosen,
-            x.values,
-            y.values,
+            x,
+            y,
             np.random.default_rng(seed),
             dtype=torch.float32 if precision == "single" else torch.float64,
             groups=check_groups(groups, len(x), len(y), null),
@@ -210,6 +218,7 @@ def mmd_test(
             lag=lag,
             max_memory=max_memory,
             progress=report,
+            executor=executor,
         )
         if automatic:
             found, pvalue = nulls.sequential(method, problem, AUTO_LIMIT, alpha, tolerance)
@@ -236,11 +245,11 @@ def mmd_test(
     )
 
 
-def _kernel(kernel: Any, x: Any, y: Any, seed: int) -> Kernel:
+def _kernel(kernel: Any, x: Points, y: Points, seed: int) -> Kernel:
     if isinstance(kernel, str):
         if kernel != "median":
             raise ValueError(f"kernel={kernel!r} is not known to mmd_test. Give 'median' or a kernel.")
-        return Gaussian(median_bandwidth(x, y, rng=seed))
+        return Gaussian(median_distance([x, y], seed))
     return as_kernel(kernel)
 
 

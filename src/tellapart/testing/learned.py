@@ -17,12 +17,15 @@ from .._progress import Wish
 from .._rng import RNG, seed_of
 from ..kernels import Kernel, Witness
 from ..learning import Criterion, History, fit_kernel
-from ..reductions import Memory
-from ..samples import as_pair
+from ..reductions import Executor, Memory, connected
+from ..samples import as_points, taken
 from ..splits import Split, split_rows
 from .fixed import TestResult, check_groups, check_level, mmd_test
 
 Combination = Literal["bonferroni", "cauchy"]
+
+#: Rows that are read together to evaluate a witness.
+_ROWS = 65_536
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +133,7 @@ def learned_test(
     groups: Any = None,
     rng: RNG = None,
     max_memory: Memory = None,
+    cluster: Any = None,
     progress: Wish = None,
     **learning: Any,
 ) -> LearnedTest:
@@ -158,6 +162,8 @@ def learned_test(
         For the split, learning and permutations.
     max_memory, progress
         As in `mmd_test`.
+    cluster
+        As in `mmd_test`, for the test. Learning, and the test of a witness, which takes no time, are done here.
     **learning
         More arguments for `fit_kernel`: ``steps``, ``batch_size``, ``learning_rate``, ….
 
@@ -176,16 +182,16 @@ def learned_test(
         raise ValueError(f"combination must be 'bonferroni' or 'cauchy', but is {combination!r}.")
     if null not in ("permutation", "binned"):
         raise ValueError(f"null must be 'permutation' or 'binned' for a learned test, but is {null!r}.")
-    x, y = as_pair(X, Y, at_least=2)
+    x, y = as_points(X, Y, at_least=2)
     labels = check_groups(groups, len(x), len(y), null)
     seed = seed_of(rng)
     first = split_rows(len(x), len(y), train, groups=labels, rng=seed)
     splits = [first, split_rows(len(x), len(y), first.swapped())] if swap else [first]
 
-    def half(split: Split, seed: int) -> Half:
+    def half(split: Split, seed: int, executor: Executor | None) -> Half:
         learned, history = fit_kernel(
-            x.values[split.train_x],
-            y.values[split.train_y],
+            x[split.train_x],
+            y[split.train_y],
             kernel,
             criterion,
             rng=seed,
@@ -193,7 +199,7 @@ def learned_test(
             progress=progress,
             **learning,
         )
-        tested = x.values[split.test_x], y.values[split.test_y]
+        tested = taken(x, split.test_x), taken(y, split.test_y)
         kept = None if labels is None else labels[np.concatenate([split.test_x, len(x) + split.test_y])]
         if isinstance(learned, Witness):
             test = witness_test(*tested, learned, permutations=permutations, groups=kept, rng=seed)
@@ -206,11 +212,13 @@ def learned_test(
                 groups=kept,
                 rng=seed,
                 max_memory=max_memory,
+                cluster=executor,
                 progress=progress,
             )
         return Half(split, learned, history, test)
 
-    halves = tuple(half(split, seed + k) for k, split in enumerate(splits))
+    with connected(cluster) as executor:
+        halves = tuple(half(split, seed + k, executor) for k, split in enumerate(splits))
     pvalues = [half.test.pvalue for half in halves]
     return LearnedTest(
         pvalue=COMBINATIONS[combination](pvalues) if swap else pvalues[0],
@@ -233,11 +241,12 @@ def witness_test(
 ) -> TestResult:
     """Test whether a function learned elsewhere is larger on X than on Y: an exact permutation test of its means."""
     start = time.perf_counter()
-    x, y = (sample.values for sample in as_pair(X, Y, at_least=2))
+    x, y = as_points(X, Y, at_least=2)
     labels = check_groups(groups, len(x), len(y), "permutation")
     seed = seed_of(rng)
     with torch.no_grad():
-        values = witness.values(torch.cat([x, y])).cpu()
+        blocks = (part[start : start + _ROWS] for part in (x, y) for start in range(0, len(part), _ROWS))
+        values = torch.cat([witness.values(block).cpu() for block in blocks])
         found = nulls.means(values, len(x), permutations, np.random.default_rng(seed), labels)
     return TestResult(
         statistic=float(found.statistic),

@@ -284,7 +284,7 @@ def test_a_file_that_changes_is_noticed(samples, tmp_path):
     assert len(lazy[:10]) == 10
     os.truncate(path, 1000)
     with pytest.raises(OSError, match="has become shorter while it was read"):
-        lazy[:10]
+        lazy[200:210]
 
 
 # --- a cluster ----------------------------------------------------------------------------------------------------

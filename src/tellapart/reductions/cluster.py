@@ -107,7 +107,7 @@ class Cluster:
                         f"All workers of {self.address} are gone, and for {PATIENCE:.0f} seconds none has come back. "
                         "If they ran out of memory, give a smaller max_memory= or larger workers."
                     )
-            time.sleep(0.02)
+            time.sleep(0.1)
 
     def _check(self, future: Any) -> None:
         """Raise what a task raised. One that was done and is lost with its worker is done again."""

@@ -163,7 +163,7 @@ def branches(count: int, least: int) -> list[range]:
     """Numbers up to ``count`` in whole branches of the tree, at least ``least`` of them if there are so many.
 
     >>> branches(10, 3)
-    [range(0, 2), range(2, 4), range(4, 6), range(6, 8), range(8, 10)]
+    [range(0, 4), range(4, 8), range(8, 10)]
     """
     size = 1
     while size < count and -(-count // (2 * size)) >= least:

@@ -108,6 +108,8 @@ class Cluster:
                         "If they ran out of memory, give a smaller max_memory= or larger workers."
                     )
             time.sleep(0.1)
+        if progress is not None:
+            progress(total, total)  # the last may have come since the last look
 
     def _check(self, future: Any) -> None:
         """Raise what a task raised. One that was done and is lost with its worker is done again."""

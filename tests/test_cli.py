@@ -30,5 +30,5 @@ def test_wrong_calls_end_with_code_2_and_no_traceback(arguments):
 def test_bad_values_are_one_line():
     result = run("demo", "--seed", "-5")
     assert result.returncode == 2
-    assert result.stderr.startswith("tellapart: rng must be a whole number")
+    assert result.stderr.startswith("tellapart: seed must be a whole number")
     assert result.stderr.count("\n") == 1

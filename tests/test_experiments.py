@@ -75,7 +75,8 @@ def test_gans_draws_four_models_and_resumes(tmp_path, monkeypatch, capsys, small
 
 
 def small_criticism(monkeypatch):
-    for name, value in {"LEARNED": 100, "SIZES": (20, 60), "DRAWS": {"quick": 3, "full": 2}}.items():
+    small = {"LEARNED": 100, "SIZES": (20, 60), "DRAWS": {"quick": 3}, "LEARNING": {"steps": 20}, "PERMUTATIONS": 199}
+    for name, value in small.items():
         monkeypatch.setattr(criticism, name, value)
 
 
@@ -102,7 +103,7 @@ def test_criticism_of_samples_that_are_real_finds_nothing_to_reject(tmp_path, mo
     monkeypatch.setattr(criticism, "DRAWS", {"quick": 20})
     rows = generative.load("digits").rows[:300]
     np.save(tmp_path / "real.npy", (rows * 255).round().to(torch.uint8).reshape(-1, 8, 8).numpy())
-    found = criticism.run(tmp_path, quick=True, samples=tmp_path / "real.npy")["models"][str(tmp_path / "real.npy")]
+    found = criticism.run(tmp_path, quick=True, samples=tmp_path / "real.npy")["models"]["real"]
     for name in criticism.LABELS:
         assert criticism.rejected(found["tests"][name]["60"]) <= 0.2
     assert found["iterations"] is None

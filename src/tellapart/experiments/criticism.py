@@ -42,6 +42,7 @@ STEPS = {"quick": 1000, "full": gans.STEPS["full"]}
 DRAWS = {"quick": 40, "full": 100}
 #: Images of each side to learn from, and as many to look at; the rest is drawn from.
 LEARNED = 2000
+LEARNING: dict[str, Any] = {"batch_size": 500}
 SIZES = (25, 50, 75, 100, 125, 150, 200, 400)
 PERMUTATIONS, ALPHA = 1000, 0.01
 #: At the size reported first, the median heuristic rejects in less than this share of draws.
@@ -122,14 +123,14 @@ def criticise(
         names=("MNIST", title),
         rng=0,
         stability=4 if leading else 0,
-        learning={"batch_size": 500},
+        learning=LEARNING,
         progress=progress,
     )
     split = found.split
     learn = data.held_out[split.train_x], made[split.train_y]
     kernels: dict[str, Kernel | str] = {"ard": found.kernel, "median": "median"}
     for name in ("rbf", "deep", "witness"):
-        kernels[name], _ = fit_kernel(*learn, name, batch_size=500, rng=0, progress=progress)
+        kernels[name], _ = fit_kernel(*learn, name, rng=0, progress=progress, **LEARNING)
     fresh = data.held_out[2 * LEARNED :], made[2 * LEARNED :]
     if leading:
         found.to_html(out / "criticism.html", f"tellapart reproduce criticism: {title}")

@@ -96,11 +96,11 @@ def _parser() -> argparse.ArgumentParser:
     shown.add_argument("--seed", type=int, default=0, help="for everything random (0)")
     shown.add_argument("--out", type=Path, default=Path("tellapart-demo.html"), help="the report (%(default)s)")
     shown.set_defaults(run=_demo)
-    reproduce = commands.add_parser("reproduce", help="reproduce a figure of Sutherland et al. 2017")
+    reproduce = commands.add_parser("reproduce", help="reproduce the experiments of Sutherland et al. 2017")
     reproduce.add_argument("figure", choices=EXPERIMENTS, help="; ".join(f"{k}: {v}" for k, v in EXPERIMENTS.items()))
     reproduce.add_argument("--quick", action="store_true", help="a smaller version, in minutes")
     reproduce.add_argument("--out", type=Path, default=Path("out"), help="folder for figures and numbers (out)")
-    reproduce.add_argument("--steps", type=int, help="iterations of the models (gans, criticism)")
+    reproduce.add_argument("--steps", type=int, help="iterations of the models (gans, criticism: 50000)")
     reproduce.add_argument(
         "--samples", type=Path, help="a file of images to criticise, instead of training (criticism)"
     )
@@ -190,14 +190,21 @@ def _compare(options: argparse.Namespace) -> int:
 
 def _add_train(commands: Any) -> None:
     train = commands.add_parser("train", help="train a generative model with MMD, t or an improved GAN")
-    train.add_argument("model", choices=list(MODELS))
+    train.add_argument("model", choices=list(MODELS), help="with the paper's settings, unless others are given")
     train.add_argument("--data", required=True, help="mnist, digits, a folder of images, or a file of them")
     train.add_argument("--out", type=Path, required=True, help="folder for checkpoints, log and samples")
     train.add_argument("--resume", action="store_true", help="go on with the run in that folder")
-    train.add_argument("--steps", type=int)
-    train.add_argument("--batch-size", type=int)
-    train.add_argument("--seed", type=int)
-    train.add_argument("--set", nargs="+", action="extend", default=[], metavar="KEY=VALUE", help="any other setting")
+    train.add_argument("--steps", type=int, help="iterations (50000; improved-gan 20000)")
+    train.add_argument("--batch-size", type=int, help="rows of a batch (500; improved-gan 100)")
+    train.add_argument("--seed", type=int, help="for everything random (0)")
+    train.add_argument(
+        "--set",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="KEY=VALUE",
+        help="any other setting, such as learning_rate=0.5 or hidden=64,256; a wrong name lists them",
+    )
     train.add_argument("--device", help="cpu or cuda (a GPU if there is one)")
     train.set_defaults(run=_train)
 

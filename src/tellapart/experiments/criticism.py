@@ -67,15 +67,16 @@ def run(
 ) -> dict[str, Any]:
     """Train or read what is missing, print the tables, write ``criticism.json``, ``.png``, ``.pdf`` and ``.html``."""
     extra("matplotlib"), extra("scipy.stats")
-    out.mkdir(parents=True, exist_ok=True)
     steps, draws = steps or STEPS["quick" if quick else "full"], DRAWS["quick" if quick else "full"]
     data = generative.load(gans.DATA)
+    brought = given(samples, data) if samples else None  # what does not fit is said before anything is trained
+    out.mkdir(parents=True, exist_ok=True)
     binary = replace(data, name=f"{data.name}, black and white", rows=data.rows.round(), held_out=data.held_out.round())
     classifier = fitted(binary, out, progress=progress)
     titles = (samples.stem,) if samples else (LEADING,) if quick else (LEADING, *OTHERS)
     result: dict[str, Any] = {"data": data.name, "draws": draws, "accuracy": classifier.accuracy, "models": {}}
     for title in titles:
-        rows = given(samples, data) if samples else drawn(title, data, out, steps, progress)
+        rows = drawn(title, data, out, steps, progress) if brought is None else brought
         leading = title == titles[0]
         found = criticise(title, binary, rows.round(), classifier, out, draws, leading, progress)
         result["models"][title] = found | {"iterations": None if samples else gans.settings(title, steps)["steps"]}

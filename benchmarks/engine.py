@@ -22,7 +22,7 @@ from collections.abc import Callable
 import torch
 
 import tellapart as ta
-from tellapart import reductions
+from tellapart import engine
 
 
 def timed_in_turns(functions: dict[str, Callable[[], object]], repeats: int) -> dict[str, float]:
@@ -83,7 +83,7 @@ def forms(threads: int, N: int, d: int, B: int) -> dict[str, float]:
     gemm_flops = 2 * 2048**3
     got = timed_in_turns(
         {
-            "ours": lambda: reductions.quadratic_forms(kernel, [X, Y], S),
+            "ours": lambda: engine.quadratic_forms(kernel, [X, Y], S),
             "stored": lambda: stored_forms(Z, floats, 1.5),
             "sgemm": lambda: A @ A,
         },
@@ -122,7 +122,7 @@ def forms_two_threads(N: int, d: int, B: int) -> dict[str, float]:
         return call
 
     def ours() -> object:
-        return reductions.quadratic_forms(kernel, [X, Y], S)
+        return engine.quadratic_forms(kernel, [X, Y], S)
 
     return timed_in_turns(
         {
@@ -139,7 +139,7 @@ def forms_once(N: int, d: int, B: int) -> float:
     torch.set_num_threads(1)
     X, Y, S = points(N // 2, d, 0), points(N // 2, d, 1), indicators(N, B)
     start = time.perf_counter()
-    reductions.quadratic_forms(ta.kernels.Gaussian(1.5).requires_grad_(False), [X, Y], S)
+    engine.quadratic_forms(ta.kernels.Gaussian(1.5).requires_grad_(False), [X, Y], S)
     return time.perf_counter() - start
 
 
@@ -157,7 +157,7 @@ def plain_t(X: torch.Tensor, Y: torch.Tensor, log_scales: torch.Tensor) -> torch
 
     Kxy = gram(X, Y)
     Kxx, Kyy = (K - torch.diag(torch.diagonal(K)) for K in (gram(X, X), gram(Y, Y)))
-    s = reductions.Sums(
+    s = engine.Sums(
         m, n, Kxx.sum(1), Kyy.sum(1), Kxy.sum(1), Kxy.sum(0), Kxx.square().sum(), Kyy.square().sum(),
         Kxy.square().sum(), torch.diagonal(Kxx).sum(), torch.diagonal(Kyy).sum(), None,
     )  # fmt: skip

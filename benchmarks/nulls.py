@@ -17,8 +17,8 @@ import torch
 
 import tellapart as ta
 from engine import alone, points, timed_in_turns
-from tellapart import nulls
 from tellapart.kernels import Gaussian, Grid
+from tellapart.stats import nulls
 
 
 def binned_against_statistic(threads: int, N: int, d: int, permutations: int) -> dict[str, float]:

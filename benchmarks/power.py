@@ -33,10 +33,11 @@ import torch
 from torch import Tensor
 
 import tellapart as ta
-from tellapart import datasets, nulls
-from tellapart._files import write_json
-from tellapart.samples.files import read_idx
-from tellapart.testing.learned import bonferroni
+from tellapart import datasets
+from tellapart._util.files import write_json
+from tellapart.data.files import read_idx
+from tellapart.stats import nulls
+from tellapart.twosample.learned import bonferroni
 
 Pair = tuple[Tensor, Tensor]
 #: Repetitions after which p-values are written: some take a minute.

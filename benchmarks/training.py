@@ -23,7 +23,7 @@ from multiprocessing import get_context
 import torch
 from torch.optim import SGD
 
-from tellapart import _memory
+from tellapart._util.memory import keep_freed_memory
 from tellapart.generative import checkpoints, models, networks, settings
 
 BATCH, PIXELS = 500, 784
@@ -105,7 +105,7 @@ def work(name, pipe):
     torch.set_flush_denormal(True)
     make, keep = CONTENDERS[name]
     if keep:
-        _memory.keep_freed()
+        keep_freed_memory()
     step, data, noise = make(), checkpoints.seeded(1), checkpoints.seeded(2)
     while pipe.recv():
         rows = like_mnist(data)

@@ -16,9 +16,10 @@ import numpy as np
 import torch
 
 import tellapart as ta
-from tellapart import nulls, reductions
-from tellapart.estimators import mmd2_from, second_order_from, variance_from
+from tellapart import engine
 from tellapart.kernels import Grid
+from tellapart.stats import nulls
+from tellapart.stats.estimators import mmd2_from, second_order_from, variance_from
 
 PROBLEMS = {
     "blob_d": lambda rng: ta.datasets.blob_d(270, rng=rng),
@@ -40,7 +41,7 @@ def trial(problem: str, seed: int, bandwidths: list[float]) -> tuple[dict[str, i
     X, Y = PROBLEMS[problem](seed)
     grid = Grid(bandwidths)
     with torch.no_grad():
-        s = reductions.sums(grid, X, Y, squares=True)
+        s = engine.sums(grid, X, Y, squares=True)
         u, v, v2 = (np.asarray(part(s)) for part in (mmd2_from, variance_from, second_order_from))
         null = nulls.permutation(nulls.Problem(grid, X, Y, np.random.default_rng(seed)), 199)
     chosen = {name: int(np.argmax(u / np.sqrt(rule(v, v2)))) for name, rule in RULES.items()}

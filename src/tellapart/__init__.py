@@ -2,9 +2,22 @@
 
 from importlib.metadata import version as _version
 
-from . import datasets, kernels, losses
-from .criticism import Exemplar, Weights, witness
-from .estimators import (
+from . import kernels
+from .criticism import Comparison, Exemplar, Weights, compare, compare_cost, witness
+from .data import Sample, datasets
+from .engine import Cost
+from .learning import (
+    History,
+    Selection,
+    Split,
+    default_bandwidths,
+    fit_kernel,
+    median_bandwidth,
+    select_bandwidth,
+    split_rows,
+)
+from .stats import losses
+from .stats.estimators import (
     BlockEstimate,
     Estimate,
     asymptotic_power,
@@ -14,23 +27,7 @@ from .estimators import (
     mmd2_variance,
     t_statistic,
 )
-from .learning import History, fit_kernel
-from .reductions import Cost
-from .samples import Sample
-from .selection import Selection, default_bandwidths, median_bandwidth, select_bandwidth
-from .splits import Split, split_rows
-from .testing import (
-    Comparison,
-    Half,
-    LearnedTest,
-    TestResult,
-    compare,
-    compare_cost,
-    learned_test,
-    mmd_test,
-    mmd_test_cost,
-    witness_test,
-)
+from .twosample import LearnedTest, SplitResult, TestResult, learned_test, mmd_test, mmd_test_cost, witness_test
 
 __version__ = _version("tellapart")
 
@@ -40,12 +37,12 @@ __all__ = [
     "Cost",
     "Estimate",
     "Exemplar",
-    "Half",
     "History",
     "LearnedTest",
     "Sample",
     "Selection",
     "Split",
+    "SplitResult",
     "TestResult",
     "Weights",
     "__version__",

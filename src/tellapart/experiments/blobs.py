@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from .. import nulls
-from .._extras import extra
-from .._files import write_json
-from .._progress import reporting
-from ..datasets import blobs
+from .._util.extras import extra
+from .._util.files import write_json
+from .._util.progress import progress_bar
+from ..data.datasets import blobs
 from ..kernels import Grid
-from ..selection import median_bandwidth, select_bandwidth
+from ..learning.bandwidths import median_bandwidth, select_bandwidth
+from ..stats import nulls
 
 RATIOS = (1, 2, 4, 6, 8, 10)
 BANDWIDTHS = np.logspace(-1.7, 1.7, 30)
@@ -50,7 +50,7 @@ def run(out: Path, quick: bool = False, progress: bool | None = None) -> dict[st
     repetitions, permutations = (40, 199) if quick else (100, 1000)
     out.mkdir(parents=True, exist_ok=True)
     trials = {}
-    with reporting(progress, "blobs") as report:
+    with progress_bar(progress, "blobs") as report:
         for k, ratio in enumerate(RATIOS):
             path = out / f"blobs-{ratio}-{repetitions}x{permutations}.json"
             if not path.exists():

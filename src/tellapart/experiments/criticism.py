@@ -22,18 +22,18 @@ import torch
 from torch import Tensor
 
 from .. import generative
-from .._extras import extra
-from .._files import write_json
-from .._progress import reporting
-from ..criticism import Array
+from .._util.extras import extra
+from .._util.files import write_json
+from .._util.progress import progress_bar
+from ..criticism import Array, Comparison, compare
+from ..data import open_source
 from ..generative import Data, checkpoints
 from ..generative.evaluation import Classifier, fitted
 from ..generative.runs import grid
 from ..kernels import Kernel, Witness
 from ..learning import fit_kernel
-from ..samples import open_source
-from ..testing import Comparison, compare, mmd_test
-from ..testing.learned import witness_test
+from ..twosample import mmd_test
+from ..twosample.learned import witness_test
 from . import gans
 
 #: The model that is criticised in the figure, and those that are only tested.
@@ -150,7 +150,7 @@ def tests(
 ) -> dict[str, dict[str, list[float]]]:
     """The p-value of every kernel, at every size, for every draw."""
     found: dict[str, dict[str, list[float]]] = {name: {} for name in kernels}
-    with reporting(progress, "tests") as report, torch.no_grad():
+    with progress_bar(progress, "tests") as report, torch.no_grad():
         for k, (name, kernel) in enumerate(kernels.items()):
             test: Callable[..., Any] = witness_test if isinstance(kernel, Witness) else mmd_test
             for size in SIZES:

@@ -17,9 +17,9 @@ from typing import Any
 from torch import Tensor
 
 from .. import generative
-from .._extras import extra
-from .._files import write_json
-from .._progress import Wish
+from .._util.extras import extra
+from .._util.files import write_json
+from .._util.progress import ProgressLike
 from ..generative import Data, checkpoints
 from ..generative.evaluation import evaluate, fitted
 from ..generative.models import Model
@@ -84,7 +84,7 @@ def run(out: Path, quick: bool = False, steps: int | None = None, progress: bool
     return result
 
 
-def trained(title: str, data: Data, out: Path, steps: int, *, progress: Wish = None, **more: Any) -> Model[Any]:
+def trained(title: str, data: Data, out: Path, steps: int, *, progress: ProgressLike = None, **more: Any) -> Model[Any]:
     """A model of the table, trained if it is not there, after saying how long that will take."""
     name, wanted = (MODELS | BASELINES)[title][0], settings(title, steps, **more)
     words = [title.replace(",", "").replace(" ", "-"), str(steps), *map(str, more.values())]

@@ -20,12 +20,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .. import datasets
-from .._extras import extra
-from .._files import write_json
-from .._progress import reporting
-from ..criticism import Array
-from ..testing import Comparison, compare, learned_test
+from .._util.extras import extra
+from .._util.files import write_json
+from .._util.progress import progress_bar
+from ..criticism import Array, Comparison, compare
+from ..data import datasets
+from ..twosample import learned_test
 
 COLUMN, DEGREES, DIGIT = 14, 30, 1
 #: Exemplars of each sample at each end of the witness function.
@@ -151,7 +151,7 @@ def level(images: Tensor, repetitions: int, out: Path, progress: bool | None) ->
     if path.exists():
         return dict(json.loads(path.read_text()))
     found: dict[str, list[float]] = {kernel: [] for kernel in KERNELS}
-    with reporting(progress, "no defect") as report:
+    with progress_bar(progress, "no defect") as report:
         for r in range(repetitions):
             rows = torch.from_numpy(np.random.default_rng([1, r]).permutation(len(images)))
             X, Y = (images[part].flatten(1).float() / 255 for part in rows.split(ROWS["none"])[:2])

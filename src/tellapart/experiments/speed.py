@@ -21,12 +21,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import torch
 
-from .._extras import extra
-from .._files import write_json
-from .._progress import reporting
+from .._util.extras import extra
+from .._util.files import write_json
+from .._util.progress import progress_bar
 from ..kernels import Precomputed
-from ..selection import median_bandwidth
-from ..testing import mmd_test
+from ..learning.bandwidths import median_bandwidth
+from ..twosample import mmd_test
 
 DRAWS = 200
 #: The size at which methods are compared. All of them are timed there, however long they take.
@@ -74,7 +74,7 @@ def run(out: Path, quick: bool = False, progress: bool | None = None) -> dict[st
     cores = int(extra("numba").config.NUMBA_NUM_THREADS)
     counts = sorted({*(2**k for k in range(cores.bit_length())), cores})
     by_size: list[dict[str, Any]] = []
-    with reporting(progress, "speed") as report:
+    with progress_bar(progress, "speed") as report:
         # Compilers, thread pools and libraries wake up here.
         time_in_turns(METHODS, counts, SIZES[0], effort._replace(repeats=1))
         by_threads = time_in_turns(METHODS, counts, REFERENCE, effort)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from .._files import read_tensors
+from .._util.files import read_tensors
 
 
 def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:

@@ -12,9 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .. import datasets
-from ..samples import open_source
-from ..samples.images import Images
+from ..data import datasets, open_source
+from ..data.images import Images
 
 
 @dataclass(frozen=True)

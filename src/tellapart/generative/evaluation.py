@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 from torch.optim import Adam
 
-from .._files import write_tensors
-from .._progress import Wish, reporting
+from .._util.files import write_tensors
+from .._util.progress import ProgressLike, progress_bar
 from . import checkpoints
 from .data import Data
 from .networks import Layers
@@ -64,7 +64,7 @@ class Classifier(nn.Module):
         return self.layers(rows)[-1]  # type: ignore[no-any-return]
 
 
-def fitted(data: Data, folder: Path, *, epochs: int = 8, seed: int = 0, progress: Wish = None) -> Classifier:
+def fitted(data: Data, folder: Path, *, epochs: int = 8, seed: int = 0, progress: ProgressLike = None) -> Classifier:
     """A classifier of this data: read from ``folder`` if it is there, otherwise trained and written to it.
 
     It is trained with noise on its pixels, so that it does not depend on what no eye would see.
@@ -80,7 +80,7 @@ def fitted(data: Data, folder: Path, *, epochs: int = 8, seed: int = 0, progress
         classifier.accuracy = facts["accuracy"]
         return classifier
     optimiser = Adam(classifier.parameters(), 1e-3)
-    with reporting(progress, "classifier") as report:
+    with progress_bar(progress, "classifier") as report:
         for epoch in range(epochs):
             for group in optimiser.param_groups:
                 group["lr"] = 1e-3 * (1 - epoch / epochs)

@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy, cross_entropy, softplus
 from torch.optim import SGD, Adam, Optimizer
 
-from .. import losses
 from ..kernels import Kernel, Linear, Mixture
+from ..stats import losses
 from . import networks, settings
 from .data import Data
 

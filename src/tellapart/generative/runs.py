@@ -14,12 +14,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .. import _workers
-from .._files import draft
-from .._progress import Wish
-from .._rng import RNG, seed_of
-from ..estimators import estimate
-from ..testing import mmd_test
+from .._util import workers
+from .._util.files import atomic_path
+from .._util.progress import ProgressLike
+from .._util.rng import RNG, seed_of
+from ..stats.estimators import estimate
+from ..twosample import mmd_test
 from . import checkpoints
 from .data import Data, load
 from .models import MODELS, Model, paper_kernel
@@ -38,7 +38,7 @@ def train(
     *,
     resume: bool = False,
     device: str | None = None,
-    progress: Wish = None,
+    progress: ProgressLike = None,
 ) -> Model[Any]:
     """Train a model, with pictures of samples, looks at held-out data, and TensorBoard if it is installed.
 
@@ -63,7 +63,7 @@ def steps_done(out: str | Path) -> int:
 def seconds_per_step(name: str, data: Data, settings: Mapping[str, Any] | None = None, steps: int = 5) -> float:
     """What a step of training takes here, from a few steps of a model that is thrown away."""
     trainer = Trainer(name, data, Path(os.devnull, "no-run"), settings)
-    with _workers.flushing_denormals():
+    with workers.flushing_denormals():
         trainer.advance()
         start = time.perf_counter()
         for _ in range(steps):
@@ -87,7 +87,7 @@ def open_run(out: str | Path) -> tuple[Model[Any], dict[str, Any]]:
 def sample(out: str | Path, n: int, rng: RNG = 0) -> np.ndarray[Any, Any]:
     """``n`` images of the model of a run, as uint8 of shape (n, h, w)."""
     model, facts = open_run(out)
-    with _workers.flushing_denormals():
+    with workers.flushing_denormals():
         rows = model.sample(n, checkpoints.seeded(seed_of(rng)))
     return as_images(rows, facts["data"]["shape"])
 
@@ -100,7 +100,7 @@ def save_samples(out: str | Path, n: int, path: str | Path, rng: RNG = 0) -> str
     if n < 1:
         raise ValueError(f"n must be at least 1, but is {n}.")
     images = sample(out, n, rng)
-    with draft(path) as unfinished, unfinished.open("wb") as file:
+    with atomic_path(path) as unfinished, unfinished.open("wb") as file:
         if path.suffix == ".npz":
             np.savez_compressed(file, images=images)
         else:

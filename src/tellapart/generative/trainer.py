@@ -17,9 +17,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .. import _workers
-from .._files import write_tensors, write_whole
-from .._progress import Wish, reporting
+from .._util import workers
+from .._util.files import atomic_write_text, write_tensors
+from .._util.progress import ProgressLike, progress_bar
 from . import checkpoints
 from .data import Data
 from .models import MODELS, Diverged, Model
@@ -101,14 +101,14 @@ class Trainer:
         """The checkpoint."""
         return self.out / "checkpoint.safetensors"
 
-    def run(self, progress: Wish = None) -> Model[Any]:
+    def run(self, progress: ProgressLike = None) -> Model[Any]:
         """Train to the last step and return the model."""
         s = self.settings
         (self.out / "samples").mkdir(parents=True, exist_ok=True)
         cut_log(self.out / "log.jsonl", self.step)
         if self.step == 0:
             self.keep()
-        with _workers.flushing_denormals(), reporting(progress, f"{self.name}, step {self.step:,}") as report:
+        with workers.flushing_denormals(), progress_bar(progress, f"{self.name}, step {self.step:,}") as report:
             while self.step < s.steps:
                 losses = self.advance()
                 last = self.step == s.steps
@@ -171,7 +171,7 @@ def read_log(path: Path, last: int | None = None) -> list[dict[str, Any]]:
 
 def cut_log(path: Path, last: int) -> None:
     """Take out what a killed run logged after its last checkpoint: it will be logged again."""
-    write_whole(path, "".join(json.dumps(entry) + "\n" for entry in read_log(path, last)))
+    atomic_write_text(path, "".join(json.dumps(entry) + "\n" for entry in read_log(path, last)))
 
 
 def stream(*path: int) -> int:

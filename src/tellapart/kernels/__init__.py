@@ -3,7 +3,7 @@
 One convention for all: ``Gaussian(bandwidth)`` is exp(-|x - y|² / (2 bandwidth²)).
 """
 
-from .base import Combination, Features, Kernel, Plan, Product, Sum, leaves, map_leaves, probe_rows, take, wider
+from .base import Combination, Features, Kernel, Plan, Product, Sum, leaves, map_leaves, merge_plans, probe_rows, take
 from .deep import MLP, Deep
 from .files import load, save
 from .gaussian import ARD, Gaussian, Mixture
@@ -39,8 +39,8 @@ __all__ = [
     "leaves",
     "load",
     "map_leaves",
+    "merge_plans",
     "probe_rows",
     "save",
     "take",
-    "wider",
 ]

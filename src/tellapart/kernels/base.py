@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor, nn
 
-from ..samples import Points
+from ..data import Points
 
 #: What `Kernel.tile` compares: a tensor with one row for each point, or a nested tuple of such tensors, as the
 #: kernel in question likes it.
@@ -29,13 +29,13 @@ class Plan:
     ----------
     dtype
         The type of the tiles.
-    work
+    distance_dtype
         The type in which distances are computed: float64 where squares expanded in ``dtype`` would cancel.
     origin
         Subtracted from every point, so that data far from 0 keep their precision.
     anchored
         Tiles hold k - k(x, x) rather than k: MATHS §2, a kernel close to constant keeps its precision.
-    once
+    fused_backward
         Gradients are taken by the engine and only once, so that short cuts which a second derivative would not
         survive are allowed.
     parts
@@ -43,10 +43,10 @@ class Plan:
     """
 
     dtype: torch.dtype
-    work: torch.dtype
+    distance_dtype: torch.dtype
     origin: Tensor | None = None
     anchored: bool = False
-    once: bool = False
+    fused_backward: bool = False
     parts: tuple[Plan, ...] = ()
 
 
@@ -61,7 +61,7 @@ class Kernel(nn.Module):
     #: How many kernels are evaluated side by side (`Grid` has one for each bandwidth).
     members = 1
     #: Whether points are best left in the order in which they come.
-    likes_order = False
+    keeps_row_order = False
     #: Whether k(x, x) = 1 for all x, and an anchored plan leaves out just that 1.
     normalised = False
 
@@ -209,10 +209,15 @@ def with_parts(plan: Plan, parts: tuple[Plan, ...]) -> Plan:
     return plan if same else replace(plan, parts=parts)
 
 
-def wider(a: Plan, b: Plan) -> Plan:
+def merge_plans(a: Plan, b: Plan) -> Plan:
     """Of two plans that differ at the most in how they were `Kernel.refined`, one that is refined as either is."""
-    parts = tuple(wider(p, q) for p, q in zip(a.parts, b.parts, strict=True))
-    return with_parts(a if a.work == b.work else replace(a, work=torch.promote_types(a.work, b.work)), parts)
+    parts = tuple(merge_plans(p, q) for p, q in zip(a.parts, b.parts, strict=True))
+    return with_parts(
+        a
+        if a.distance_dtype == b.distance_dtype
+        else replace(a, distance_dtype=torch.promote_types(a.distance_dtype, b.distance_dtype)),
+        parts,
+    )
 
 
 def _common(parts: tuple[Plan, ...]) -> torch.dtype:

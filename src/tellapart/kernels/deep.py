@@ -76,7 +76,7 @@ class Deep(Kernel):
             z = self.represent(probe)
         if self.original is None:
             inner = self.kernel.plan(z, additive=additive, dtype=dtype)
-            return Plan(inner.dtype, inner.work, anchored=inner.anchored, parts=(inner,))
+            return Plan(inner.dtype, inner.distance_dtype, anchored=inner.anchored, parts=(inner,))
         dtype = dtype or z.dtype
         return Plan(dtype, dtype, parts=(self.kernel.plan(z, dtype=dtype), self.original.plan(probe, dtype=dtype)))
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from .._files import read_tensors, write_tensors
+from .._util.files import read_tensors, write_tensors
 from .base import Combination, Kernel, Product, Sum
 from .deep import MLP, Deep
 from .gaussian import ARD, Gaussian, Mixture

@@ -37,7 +37,7 @@ class Gaussian(Radial):
 
     def tile(self, a: Features, b: Features, plan: Plan, out: Tensor | None = None) -> Tensor:
         """With a gradient written out, which takes half the time of autograd's."""
-        if plan.once and torch.is_grad_enabled():
+        if plan.fused_backward and torch.is_grad_enabled():
             tile: Tensor = _GaussianTile.apply(*a, *b, self.log_scale(), self, plan)
             return tile
         return super().tile(a, b, plan, out)
@@ -93,7 +93,7 @@ class ARD(Gaussian):
     def features(self, x: Tensor, plan: Plan) -> Features:
         """Here -|z|²/2 has a gradient with respect to the scales; that of z·z' is taken in the tile."""
         z, norms = super().features(x, plan)
-        return z, _HalfNorms.apply(z, self.log_scale()) if plan.once else norms
+        return z, _HalfNorms.apply(z, self.log_scale()) if plan.fused_backward else norms
 
     def extra_repr(self) -> str:
         """Also the scales, if they are few."""
@@ -135,7 +135,7 @@ class Mixture(Radial):
     def features(self, x: Tensor, plan: Plan) -> Features:
         """Here -|z|²/2 has a gradient that takes one pass over z, and not autograd's four."""
         z, norms = super().features(x, plan)
-        return z, _HalfNorms.apply(z, self.scale()) if plan.once and z.requires_grad else norms
+        return z, _HalfNorms.apply(z, self.scale()) if plan.fused_backward and z.requires_grad else norms
 
     def factors(self) -> Tensor:
         """What the exponent of the smallest bandwidth is multiplied with for each of them."""
@@ -144,7 +144,7 @@ class Mixture(Radial):
 
     def tile(self, a: Features, b: Features, plan: Plan, out: Tensor | None = None) -> Tensor:
         """With a gradient written out if only the points ask for it: one slope for all bandwidths together."""
-        if plan.once and torch.is_grad_enabled() and not self.log_bandwidths.requires_grad:
+        if plan.fused_backward and torch.is_grad_enabled() and not self.log_bandwidths.requires_grad:
             tile: Tensor = _MixtureTile.apply(*a, *b, self.factors().tolist(), plan)
             return tile
         return super().tile(a, b, plan, out)

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..samples import as_sample
+from ..data import as_sample
 from .base import Features, Kernel, Plan
 
 
@@ -22,7 +22,7 @@ class Precomputed(Kernel):
     """
 
     matrix: Tensor
-    likes_order = True
+    keeps_row_order = True
 
     def __init__(self, matrix: Any) -> None:
         super().__init__()

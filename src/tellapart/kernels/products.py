@@ -50,7 +50,7 @@ class Polynomial(Kernel):
 
     def features(self, x: Tensor, plan: Plan) -> Features:
         """The points in the type of the plan."""
-        return x.flatten(1).to(plan.work)
+        return x.flatten(1).to(plan.distance_dtype)
 
     def tile(self, a: Features, b: Features, plan: Plan, out: Tensor | None = None) -> Tensor:
         """The power of the inner product."""

@@ -21,8 +21,9 @@ class Stationary(Kernel):
     """A kernel of (x - y) / bandwidth with k(x, x) = 1; the base of the others here.
 
     A subclass says how far two points are apart (`exponent`, which is 0 or negative) and what the kernel makes
-    of it (`profile`). Where the plan says ``once``, features are scaled by the present bandwidth as by a constant, and
-    its gradient is taken in the tile (`attached`): that costs a multiplication rather than a matrix product.
+    of it (`profile`). Where the plan says ``fused_backward``, features are scaled by the present bandwidth as by a
+    constant, and its gradient is taken in the tile (`attached`): that costs a multiplication rather than a matrix
+    product.
     """
 
     normalised = True
@@ -57,19 +58,21 @@ class Stationary(Kernel):
         dtype = dtype or flat.dtype
         origin = flat.mean(0)
         typical, cancelling = self.spread((flat - origin) * self.scale().to(flat.dtype))
-        work = torch.float64 if cancelling * torch.finfo(dtype).eps > _TOLERANCE else dtype
-        return Plan(dtype, work, origin, anchored=additive and typical < _NEARLY_CONSTANT, once=additive)
+        distance_dtype = torch.float64 if cancelling * torch.finfo(dtype).eps > _TOLERANCE else dtype
+        return Plan(
+            dtype, distance_dtype, origin, anchored=additive and typical < _NEARLY_CONSTANT, fused_backward=additive
+        )
 
     def features(self, x: Tensor, plan: Plan) -> Features:
         """The centred and scaled points."""
         assert plan.origin is not None
         x = x.flatten(1)
         # In the type of the data until it is in units of the bandwidth: only then is any other type large enough.
-        centred = x.to(torch.promote_types(x.dtype, plan.work)) - plan.origin
+        centred = x.to(torch.promote_types(x.dtype, plan.distance_dtype)) - plan.origin
         scale = self.scale().to(centred.dtype) * math.sqrt(self.unit)
-        scale = scale.detach() if plan.once else scale
+        scale = scale.detach() if plan.fused_backward else scale
         z = centred * scale if centred.requires_grad or scale.requires_grad else centred.mul_(scale)
-        return z.to(plan.work)
+        return z.to(plan.distance_dtype)
 
     def tile(self, a: Features, b: Features, plan: Plan, out: Tensor | None = None) -> Tensor:
         """k, or k - 1 if the plan is anchored."""
@@ -77,7 +80,7 @@ class Stationary(Kernel):
 
     def attached(self, exponent: Tensor, plan: Plan) -> Tensor:
         """The same exponent, now with a gradient with respect to the bandwidth."""
-        if not (plan.once and torch.is_grad_enabled() and self.log_bandwidth.requires_grad):
+        if not (plan.fused_backward and torch.is_grad_enabled() and self.log_bandwidth.requires_grad):
             return exponent
         one = ((self.log_bandwidth.detach() - self.log_bandwidth) * self.degree).exp()
         return exponent * one.to(exponent.dtype)
@@ -105,10 +108,14 @@ class Radial(Stationary):
 
     def refined(self, plan: Plan, features: Features) -> Plan:
         """In float64 if some point that the probe missed is so far out that squares cancel."""
-        if plan.work == torch.float64:
+        if plan.distance_dtype == torch.float64:
             return plan
         cancelling = -4 * float(features[1].detach().min()) / self.unit
-        return replace(plan, work=torch.float64) if cancelling * torch.finfo(plan.dtype).eps > _TOLERANCE else plan
+        return (
+            replace(plan, distance_dtype=torch.float64)
+            if cancelling * torch.finfo(plan.dtype).eps > _TOLERANCE
+            else plan
+        )
 
     def spread(self, z: Tensor) -> tuple[float, float]:
         """The mean of |x - y|²/2 over all pairs is that of |x|² about the centre; |x|² + |y|² - 2xy may cancel."""

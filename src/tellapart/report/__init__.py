@@ -9,11 +9,11 @@ from __future__ import annotations
 from os import PathLike
 from typing import TYPE_CHECKING
 
-from .._extras import extra
-from .._files import write_whole
+from .._util.extras import extra
+from .._util.files import atomic_write_text
 
 if TYPE_CHECKING:
-    from ..testing import Comparison
+    from ..criticism import Comparison
 
 __all__ = ["check_installed", "render", "write"]
 
@@ -36,7 +36,7 @@ def write(comparison: Comparison, path: str | PathLike[str], command: str | None
     command
         The command line that repeats the comparison; by default the report shows a call in Python.
     """
-    write_whole(path, render(comparison, command))
+    atomic_write_text(path, render(comparison, command))
 
 
 def render(comparison: Comparison, command: str | None = None) -> str:

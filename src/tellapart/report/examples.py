@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..criticism import Exemplar, Weights
-from ..samples import Sample
-from ..testing import Comparison
+from ..criticism import Comparison, Exemplar, Weights
+from ..data import Sample
 from . import pictures
 from .svg import number
 

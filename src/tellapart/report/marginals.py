@@ -9,12 +9,11 @@ from datetime import datetime, timedelta
 
 import numpy as np
 
-from ..criticism import Array
-from ..samples import Sample, Source
-from ..samples.columns import Column
-from ..samples.source import Rows
-from ..samples.tables import Table
-from ..testing import Comparison
+from ..criticism import Array, Comparison
+from ..data import Sample, Source
+from ..data.columns import Column
+from ..data.source import Rows
+from ..data.tables import Table
 from .plots import compared, shared_edges
 from .svg import Axis, Markup, number
 

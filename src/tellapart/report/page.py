@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ..criticism import Comparison
 from ..kernels import Witness
-from ..starts import NAMES
-from ..testing import Comparison
+from ..learning.starts import NAMES
 from . import pictures
 from .examples import examples
 from .marginals import marginals

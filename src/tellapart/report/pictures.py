@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._extras import extra
+from .._util.extras import extra
 from ..criticism import Array, Weights
 
 #: The longest side of an image up to which it is kept as it is, pixel by pixel; and to which larger ones are reduced.

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..criticism import Array
+from ..criticism import Array, Comparison
 from ..kernels import Witness
 from ..learning import History
-from ..testing import Comparison
 from .svg import Axis, Markup, Plot, number
 
 CRITERIA = {"t": "t", "power": "power", "mmd": "MMD²", "signal to noise": "signal-to-noise ratio"}

@@ -1,0 +1,1 @@
+"""What every room needs: atomic files, randomness, progress, memory, threads, optional libraries."""

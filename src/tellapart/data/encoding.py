@@ -1,0 +1,226 @@
+"""How the rows of two sources become numbers that a kernel can compare."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, Literal
+
+import numpy as np
+import torch
+
+from .arrays import Array, float_type
+from .images import Images, pixel_names
+from .room import check_room
+from .sample import Kind, Sample, positions
+from .scaling import Levels, Numbers, chunks
+from .source import Rows, Source, match
+from .tables import Table, distinct
+
+#: Numbers that are encoded together.
+_BLOCK = 2**20
+
+
+@dataclass(frozen=True, eq=False)
+class Encoding:
+    """How rows become numbers. It is fitted on rows of both samples together, and never told which is which.
+
+    * Numbers, booleans (as 0 and 1) and dates (as days) get mean 0 and standard deviation 1 over the rows fitted;
+      columns that are constant there become 0.
+    * Text and categories get one coordinate for each of the 20 most common texts (``colour=red``), 1 or 0, and one for
+      all others, also those not seen in the rows fitted (``colour=other``); scaled so that together they have variance
+      1: a column of text counts about as much as a column of numbers.
+    * What is missing (in sources opened with ``missing="indicator"``) becomes the mean, and a further coordinate
+      ``age is missing`` that is 1 there and else 0. For text that is one more category.
+    * Plain rows are treated as columns of numbers, and so are features.
+    * Images are not standardised pixel by pixel: all pixels are scaled by one number to [0, 1]. A row of the result is
+      the image of shape (h, w) or (h, w, 3), flattened.
+
+    Attributes
+    ----------
+    names
+        The names of the coordinates.
+    groups
+        For each coordinate the column it came from (images: the pixel).
+    kind
+        What the coordinates are.
+    image_shape
+        The shape of one image, where the coordinates are pixels.
+    dtype
+        float32 where it holds the data exactly, and for images; else float64.
+    """
+
+    names: tuple[str, ...]
+    groups: tuple[str, ...]
+    kind: Kind
+    image_shape: tuple[int, ...] | None
+    dtype: torch.dtype
+    columns: tuple[str, ...]
+    parts: tuple[Numbers | Levels, ...]
+
+    @classmethod
+    def fit(
+        cls,
+        x: Source,
+        y: Source,
+        rows_x: Any = None,
+        rows_y: Any = None,
+        standardise: Literal["auto"] | bool = "auto",
+    ) -> Encoding:
+        """Fit on some rows of both sources (by position or mask; default all).
+
+        Parameters
+        ----------
+        x, y
+            Sources that can be matched (see `match`).
+        rows_x, rows_y
+            The rows that may be learned from, such as the training half.
+        standardise
+            ``"auto"``: as above. True: pixels too get mean 0 and standard deviation 1. False: numbers stay as they are
+            (pixels between 0 and 1), and texts become plain 0 and 1.
+
+        Examples
+        --------
+        >>> from tellapart.data import open_source
+        >>> import pandas as pd
+        >>> x = open_source(pd.DataFrame({"age": [30, 40], "town": ["Ulm", "Bonn"]}), "X")
+        >>> y = open_source(pd.DataFrame({"age": [50, 60], "town": ["Ulm", "Ulm"]}), "Y")
+        >>> encoding = Encoding.fit(x, y)
+        >>> encoding.names
+        ('age', 'town=Bonn', 'town=Ulm')
+        >>> encoding.encode(x).values
+        tensor([[-1.3416,  0.0000,  1.6330],
+                [-0.4472,  1.6330,  0.0000]], dtype=torch.float64)
+        """
+        if standardise not in ("auto", True, False):
+            raise ValueError(f"standardise={standardise!r} is not known. Choose 'auto', True or False.")
+        x, y = match(x, y)
+        rows = tuple(_index(given, source) for given, source in ((rows_x, x), (rows_y, y)))
+        if not len(rows[0]) + len(rows[1]):
+            raise ValueError("rows_x and rows_y are both empty: there is nothing to fit the encoding on.")
+        if x.features is None and isinstance(x.content, Table) and isinstance(y.content, Table):
+            return cls._fit_table(x.content, y.content, (rows[0], rows[1]), bool(standardise))
+        return cls._fit_matrix(x, y, (rows[0], rows[1]), standardise)
+
+    def encode(self, source: Source) -> Sample:
+        """The rows of a source as numbers.
+
+        The sample has the source to show its rows by: ``sample.shown.row(i)``.
+        """
+        width = sum(part.width for part in self.parts)
+        need = float(len(source)) * width * self.dtype.itemsize
+        check_room(need, f"Encoding {source.label} as {width} numbers a row", "Open it with max_rows= or columns=.")
+        values = torch.empty(len(source), width, dtype=self.dtype)
+        writers = self._writers(source)
+        for rows in chunks(np.arange(len(source)), max(1, _BLOCK // max(1, width))):
+            block, start = values[rows[0] : rows[-1] + 1].numpy(), 0
+            for part, write in zip(self.parts, writers, strict=True):
+                write(rows, block[:, start : start + part.width])
+                start += part.width
+        return Sample(
+            values, self.names, kind=self.kind, groups=self.groups, image_shape=self.image_shape, shown=source
+        )
+
+    @classmethod
+    def _fit_table(cls, a: Table, b: Table, rows: tuple[Array, Array], standardise: bool) -> Encoding:
+        parts: list[Numbers | Levels] = []
+        names, groups = [], []
+        for first, second in zip(a.columns, b.columns, strict=True):
+            if first.kind == "text":
+                part: Numbers | Levels = Levels.fit((first, second), rows, standardise)
+                new = part.names(first.name) if isinstance(part, Levels) else []
+            else:
+                gaps = np.arange(1 if first.missing.any() or second.missing.any() else 0)
+                both = [column.values[index][:, None] for column, index in zip((first, second), rows, strict=True)]
+                part = Numbers.fit(lambda both=both: iter(both), gaps, standardise)  # type: ignore[misc]
+                new = [first.name, *([f"{first.name} is missing"] if len(gaps) else [])]
+            parts.append(part)
+            names += new
+            groups += [first.name] * len(new)
+        return cls(distinct(names), tuple(groups), "table", None, torch.float64, a.names, tuple(parts))
+
+    @classmethod
+    def _fit_matrix(
+        cls, x: Source, y: Source, rows: tuple[Array, Array], standardise: Literal["auto"] | bool
+    ) -> Encoding:
+        matrices = [_matrix(source) for source in (x, y)]
+        size = max(1, _BLOCK // max(1, matrices[0][:1].size))
+
+        def blocks() -> Iterator[Array]:
+            parts = (
+                (matrix, part) for matrix, index in zip(matrices, rows, strict=True) for part in chunks(index, size)
+            )
+            return (matrix[part].reshape(len(part), -1) for matrix, part in parts)
+
+        dtype = torch.promote_types(*(float_type(matrix) for matrix in matrices))
+        images = x.content if x.features is None and isinstance(x.content, Images) else None
+        if images is not None:
+            names, groups = pixel_names(images.shape)
+            if standardise is True:
+                part = Numbers.fit(blocks, np.arange(0), True)
+            else:
+                ones = np.ones(len(names))
+                part = Numbers(ones * images.low, ones / (images.high - images.low), ones * 0, np.arange(0))
+            return cls(names, groups, "images", images.shape, torch.float32, (), (part,))
+        everything = chain.from_iterable((m[part] for part in chunks(np.arange(len(m)), size)) for m in matrices)
+        gaps = np.flatnonzero(np.logical_or.reduce([_gaps(block) for block in everything]))
+        columns = x.columns if x.features is None else tuple(f"feature {k}" for k in range(matrices[0].shape[1]))
+        part = Numbers.fit(blocks, gaps, bool(standardise))
+        names = distinct([*columns, *(f"{columns[k]} is missing" for k in gaps)])
+        groups = (*columns, *(columns[k] for k in gaps))
+        return cls(names, groups, "rows", None, dtype, columns, (part,))
+
+    def _writers(self, source: Source) -> list[Callable[[Array, Array], None]]:
+        """For each part a function that writes the coordinates of some rows."""
+        if self.kind == "table":
+            by_name = {c.name: c for c in source.content.columns} if isinstance(source.content, Table) else {}
+            for name, part in zip(self.columns, self.parts, strict=True):
+                column = by_name.get(name)
+                if column is None:
+                    raise ValueError(f"{source.label} lacks the column {name!r} that the encoding was fitted on.")
+                if (column.kind == "text") != isinstance(part, Levels) and not column.missing.all():
+                    raise ValueError(
+                        f"{source.label} has {column.kind} in {name!r}, unlike the rows the encoding was fitted on."
+                    )
+            return [self._column_writer(part, by_name[n]) for part, n in zip(self.parts, self.columns, strict=True)]
+        matrix, numbers = _matrix(source, colour=len(self.image_shape or ()) == 3), self.parts[0]
+        right = matrix.shape[1:] == (self.image_shape or (len(self.columns),))
+        if not right or not isinstance(numbers, Numbers):
+            raise ValueError(f"{source.label} does not have rows of the shape that the encoding was fitted on.")
+        return [lambda rows, out: numbers.write(matrix[rows].reshape(len(rows), -1), out)]
+
+    @staticmethod
+    def _column_writer(part: Numbers | Levels, column: Any) -> Callable[[Array, Array], None]:
+        if isinstance(part, Numbers):
+            values = column.values if column.kind != "text" else column.as_kind("number").values
+            return lambda rows, out: part.write(values[rows][:, None], out)
+        column = column if column.kind == "text" else column.as_kind("text")
+        lookup = part.lookup(column)
+        return lambda rows, out: part.write(lookup[column.values[rows]], out)
+
+
+def _index(given: Any, source: Source) -> Array:
+    return np.arange(len(source)) if given is None else positions(given, len(source))
+
+
+def _matrix(source: Source, colour: bool = False) -> Array:
+    """What holds a source's numbers, one row for each point, of whatever shape and perhaps still in a file."""
+    content = source.content
+    if source.features is not None:
+        return source.features.numpy()
+    if isinstance(content, Images):
+        return content.in_colour().pixels if colour else content.pixels
+    if isinstance(content, Rows):
+        return content.values
+    values = content.matrix()
+    if values is None:
+        raise ValueError(f"{source.label} is a table with text or dates, but the encoding was fitted on numbers.")
+    return values
+
+
+def _gaps(block: Array) -> Array:
+    if block.dtype.kind != "f":
+        return np.zeros(block.shape[1], bool)
+    found: Array = np.logical_or.reduce(np.isnan(block), axis=0)
+    return found

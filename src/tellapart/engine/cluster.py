@@ -1,0 +1,203 @@
+"""Strips as tasks of a Dask cluster, whose workers read their own rows.
+
+The job travels to every worker that takes part. Panels of strips are tasks, and so is every joint of the tree. A task
+that is lost with its worker is done again by another. What cannot go on ends with one error that says why.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from .._util import workers
+from .._util.extras import extra
+from .executors import Executor, Job, Progress, tree
+
+#: Seconds to wait for the scheduler, for a first worker, and for a worker to come back when all are gone.
+PATIENCE = 30.0
+#: Seconds between two looks at whether anybody is still there.
+_LOOK = 1.0
+#: What must have the same version everywhere: another may round in another way.
+_SAME = ("tellapart", "torch", "numpy")
+
+
+@contextmanager
+def connected(cluster: Any) -> Iterator[Executor | None]:
+    """Who computes: None for this process, or the workers of a cluster, to which the connection ends with the block.
+
+    Parameters
+    ----------
+    cluster
+        None; the address of a Dask scheduler; ``"local"`` for a cluster of one worker for each core, which lives as
+        long as the block; a ``dask.distributed.Client``, which is left open; or an `Executor`, which is given back.
+    """
+    if cluster is None or hasattr(cluster, "reduce"):
+        yield cluster
+        return
+    distributed = extra("distributed", group="dask", what="cluster=")
+    if isinstance(cluster, distributed.Client):
+        yield Cluster(cluster, distributed)
+    elif cluster == "local":
+        with _local(distributed) as local, _client(distributed, local) as client:
+            yield Cluster(client, distributed)
+    elif isinstance(cluster, str):
+        with _client(distributed, cluster) as client:
+            yield Cluster(client, distributed)
+    else:
+        raise TypeError(
+            "cluster must be the address of a scheduler such as 'tcp://host:8786', 'local' or a "
+            f"dask.distributed.Client, but is of type {type(cluster).__name__}."
+        )
+
+
+class Cluster:
+    """An `Executor` on the workers of a Dask cluster."""
+
+    def __init__(self, client: Any, distributed: Any) -> None:
+        self.client, self.distributed = client, distributed
+        self.address = client.scheduler.address if client.scheduler else "the scheduler"
+        self._check_workers()
+
+    def reduce(self, job: Job, progress: Progress | None) -> Any:
+        """All parts of the job as one."""
+        dask = extra("dask", group="dask", what="cluster=")
+        panels = job.panels(len(self._threads()))
+        sizes = [job.size(panel) for panel in panels]
+        # The job is a task's result and not scattered: so it is made again where all who had it are gone.
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
+            shared = self.client.submit(_unpacked, self._packed(job), pure=False)
+        parts = self.client.map(_part, [(panel.start, panel.stop) for panel in panels], job=shared, pure=False)
+        whole = tree(lambda a, b: self.client.submit(_join, shared, a, b, pure=False), parts)
+        try:
+            self._follow(dict(zip(parts, sizes, strict=True)), whole, progress)
+            return whole.result()
+        except BaseException:
+            # An error holds on to these, and so the workers would go on.
+            if self.client.status == "running":
+                self.client.cancel([shared, *parts, whole])
+            raise
+
+    def _packed(self, job: Job) -> bytes:
+        try:
+            return bytes(extra("cloudpickle", group="dask", what="cluster=").dumps(job))
+        except Exception as error:
+            raise TypeError(f"The kernel or the samples cannot be sent to the workers: {error}") from error
+
+    def _follow(self, parts: dict[Any, int], whole: Any, progress: Progress | None) -> None:
+        """Wait until all is done; raise when something has failed or nobody is left to do it."""
+        done, total = 0, sum(parts.values())
+        waiting = self.distributed.as_completed([*parts, whole], loop=self.client.loop)
+        seen = looked = time.monotonic()
+        while whole.status != "finished":
+            self._check(whole)
+            for future in waiting.next_batch(block=False):
+                self._check(future)
+                done += parts.pop(future, 0)
+                if progress is not None:
+                    progress(done, total)
+            if time.monotonic() - looked > _LOOK:
+                looked = time.monotonic()
+                if self._threads():
+                    seen = looked
+                elif looked - seen > PATIENCE:
+                    raise RuntimeError(
+                        f"All workers of {self.address} are gone, and for {PATIENCE:.0f} seconds none has come back. "
+                        "If they ran out of memory, give a smaller max_memory= or larger workers."
+                    )
+            time.sleep(0.1)
+        if progress is not None:
+            progress(total, total)  # the last may have come since the last look
+
+    def _check(self, future: Any) -> None:
+        """Raise what a task raised. One that was done and is lost with its worker is done again."""
+        if future.status == "error":
+            error = future.exception()
+            if type(error).__name__ == "KilledWorker":
+                raise MemoryError(
+                    "Workers died again and again at the same task, most likely because they ran out of memory. "
+                    "Give a smaller max_memory= (it is for each worker), or workers with more memory."
+                ) from None
+            raise error
+        if future.status == "cancelled":
+            raise ConnectionError(f"The connection to the Dask scheduler at {self.address} was lost.")
+
+    def _threads(self) -> dict[str, int]:
+        """The workers and how many threads each has."""
+        if self.client.status not in ("running", "connecting"):
+            raise ConnectionError(f"The connection to the Dask scheduler at {self.address} was lost.")
+        try:
+            return dict(self.client.sync(self.client.scheduler.ncores, callback_timeout=PATIENCE))
+        except (OSError, TimeoutError) as error:
+            raise ConnectionError(f"The Dask scheduler at {self.address} does not answer any more.") from error
+
+    def _check_workers(self) -> None:
+        """There must be workers, with the versions that are here."""
+        try:
+            self.client.wait_for_workers(1, timeout=PATIENCE)
+        except TimeoutError:
+            raise RuntimeError(
+                f"The Dask scheduler at {self.address} has no workers. Start some with: dask worker {self.address}"
+            ) from None
+        for name in _SAME:
+            ours = version(name)
+            # A function of Python itself, which can be called where tellapart is not installed.
+            for worker, theirs in self.client.run(version, name, on_error="return").items():
+                if isinstance(theirs, PackageNotFoundError):
+                    raise RuntimeError(f"The worker {worker} does not have {name}. Install {name} {ours} there.")
+                if theirs != ours:
+                    raise RuntimeError(
+                        f"The worker {worker} has {name} {theirs}, but here it is {ours}. Install the same everywhere."
+                    )
+
+
+@contextmanager
+def _client(distributed: Any, address: Any) -> Iterator[Any]:
+    try:
+        client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise ConnectionError(
+            f"No Dask scheduler answers at cluster={address!r}. Start one with `dask scheduler`, or check the address."
+        ) from error
+    try:
+        yield client
+    finally:
+        with suppress(OSError, TimeoutError):
+            client.close()
+
+
+@contextmanager
+def _local(distributed: Any) -> Iterator[Any]:
+    """One worker process for each thread that torch is set to use."""
+    with workers.one_core() as cores:
+        pass
+    cluster = distributed.LocalCluster(n_workers=cores, threads_per_worker=1, dashboard_address=":0")
+    try:
+        yield cluster
+    finally:
+        cluster.close()
+
+
+def _unpacked(packed: bytes) -> Any:
+    """On a worker: the job."""
+    return extra("cloudpickle", group="dask").loads(packed)
+
+
+def _part(panel: tuple[int, int], job: Any) -> Any:
+    """On a worker: some strips, within a part of the memory that it has."""
+    limit = extra("distributed", group="dask").get_worker().memory_manager.memory_limit
+    job.allow(limit // 2 if limit else None)
+    with workers.one_core():
+        return job.part(range(*panel), _go_on)
+
+
+def _join(job: Any, left: Any, right: Any) -> Any:
+    """On a worker: two parts as one."""
+    with workers.one_core():
+        return job.join(left, right)
+
+
+def _go_on() -> None:
+    """A task that has begun is finished: it takes seconds."""

@@ -1,0 +1,103 @@
+"""Who computes the strips: the threads of this process, a device, or whoever else is an `Executor`.
+
+Parts are joined in a binary tree whose shape depends only on how many strips there are. Who computed them, how many
+were computed together and when they came changes no bit of the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+import torch
+
+from .._util import workers
+
+Progress: TypeAlias = Callable[[int, int], None]
+Part = TypeVar("Part")
+
+
+class Job(Protocol):
+    """Work on strips, which are numbered. A panel is a range of them that is a whole branch of the tree."""
+
+    #: Where it computes, and how many threads have room to do so.
+    device: torch.device
+    threads: int
+
+    def allow(self, most: int | None) -> None:
+        """Take no more than so many bytes in this process, if that is less than ``max_memory`` allows."""
+
+    def panels(self, workers: int) -> Sequence[range]:
+        """All strips, cut into panels for so many workers."""
+
+    def size(self, panel: range) -> int:
+        """How much work a panel is: its tiles."""
+
+    def part(self, panel: range, checkpoint: Callable[[], None], most: int | None = None) -> Any:
+        """Do the work of a panel, or of its first columns of tiles (``most``) to see how long they take.
+
+        It calls ``checkpoint`` now and then, which raises if nobody wants the result.
+        """
+
+    def join(self, left: Any, right: Any) -> Any:
+        """Two neighbouring parts as one, both left as they are."""
+
+
+class Executor(Protocol):
+    """Does the work of a `Job` and joins the parts in a `tree`."""
+
+    def reduce(self, job: Job, progress: Progress | None) -> Any:
+        """All parts of the job as one."""
+
+
+class Local:
+    """The threads of this process; on a device, one strip after the other."""
+
+    def reduce(self, job: Job, progress: Progress | None) -> Any:
+        """All parts of the job as one."""
+        if job.device.type != "cpu":
+            return tree(job.join, reported(job, job.panels(1), lambda panel: job.part(panel, _go_on), progress, map))
+        with workers.pool(job.threads) as pool:
+            panels = job.panels(getattr(pool, "threads", 1))
+            return tree(
+                job.join, reported(job, panels, lambda panel: job.part(panel, pool.checkpoint), progress, pool.map)
+            )
+
+
+def tree(join: Callable[[Part, Part], Part], parts: Iterable[Part]) -> Part:
+    """Join neighbours, then neighbours among what came of that, and so on; with few parts in memory at any time.
+
+    >>> tree(lambda a, b: f"({a}{b})", "abcde")
+    '(((ab)(cd))e)'
+    """
+    stack: list[tuple[int, Part]] = []
+    for part in parts:
+        level = 0
+        while stack and stack[-1][0] == level:
+            part = join(stack.pop()[1], part)
+            level += 1
+        stack.append((level, part))
+    _, right = stack.pop()
+    while stack:
+        right = join(stack.pop()[1], right)
+    return right
+
+
+def reported(
+    job: Job,
+    panels: Sequence[range],
+    function: Callable[[range], Part],
+    progress: Progress | None,
+    over: Callable[[Callable[[range], Part], Sequence[range]], Iterator[Part]],
+) -> Iterator[Part]:
+    """The parts of all panels in order, telling ``progress`` of each."""
+    done, total = 0, sum(map(job.size, panels))
+    for panel, part in zip(panels, over(function, panels), strict=True):
+        yield part
+        done += job.size(panel)
+        if progress is not None:
+            progress(done, total)
+
+
+def _go_on() -> None:
+    """The checkpoint of work that nobody stops."""

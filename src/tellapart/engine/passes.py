@@ -1,0 +1,247 @@
+"""The only place that loops over tiles: what is done for each strip, and the two passes of the gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol, TypeAlias
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from .._util import workers
+from ..data import in_memory
+from ..kernels import Plan, leaves, merge_plans
+from .executors import Executor, Local, Progress, tree
+from .prepared import Block
+from .tiles import FEW, Tiling, on_diagonal
+
+
+class Reduction(Protocol):
+    """What is done with tiles: `add` and `close` strip by strip, `join` in a tree, `cotangent` on the way back.
+
+    A tile on the diagonal is given as it is. `strict_upper` cuts it to the part that belongs to U.
+    """
+
+    def start(self, rows: Block) -> Any:
+        """An empty state for a strip."""
+
+    def add(self, state: Any, rows: Block, columns: Block, member: int, tile: Tensor) -> None:
+        """Take in one tile, which may be overwritten."""
+
+    def close(self, rows: Block, state: Any) -> Any:
+        """What is handed on of a strip."""
+
+    def join(self, left: Any, right: Any) -> Any:
+        """What two neighbouring runs of strips come to together; both are left as they are."""
+
+    def results(self, part: Any) -> tuple[Tensor, ...]:
+        """What came of all strips, each with a leading dimension for members, in float64 on the CPU."""
+
+    def cotangent(self, rows: Block, columns: Block, tile: Tensor, grads: tuple[Tensor, ...]) -> Tensor:
+        """The derivative of the loss with respect to every entry of a tile."""
+
+
+Kept: TypeAlias = dict[tuple[int, int], tuple[Tensor, list[Tensor], list[Tensor]]]
+
+
+def reduce(
+    reduction: Reduction, tiling: Tiling, progress: Progress | None, executor: Executor | None = None
+) -> tuple[Tensor, ...]:
+    """Run a reduction, on the record of autograd if anything asks for gradients."""
+    if tiling.differentiable:
+        inputs = [
+            *(leaf for features in tiling.features for leaf in leaves(features)),
+            *tiling.kernel.parameters(),
+        ]
+        results = _Differentiable.apply(reduction, tiling, progress, *inputs)
+    else:
+        executor = executor or Local()
+        prepare(tiling, executor)
+        results = reduction.results(executor.reduce(Strips(reduction, tiling), progress))
+    return tuple(r[0] for r in results) if tiling.kernel.members == 1 else results
+
+
+def prepare(tiling: Tiling, executor: Executor) -> None:
+    """Look at all points once, where they are, and refine the plan by what is found there."""
+    here = all(map(in_memory, tiling.prepared.samples))
+    refined = (Local() if here else executor).reduce(Preparation(tiling), None)
+    if refined is not None:
+        tiling.replan(refined)
+
+
+class OnTiles:
+    """A job on the strips of a tiling."""
+
+    def __init__(self, tiling: Tiling) -> None:
+        self.tiling, self.device, self.threads = tiling, tiling.device, tiling.threads
+
+    def allow(self, most: int | None) -> None:
+        """Take no more than so many bytes in this process, if that is less than ``max_memory`` allows."""
+        self.tiling.allow(most)
+
+
+class Preparation(OnTiles):
+    """The job of refining the plan: None where it is good as it is."""
+
+    def __init__(self, tiling: Tiling) -> None:
+        super().__init__(tiling)
+        # Few points are not worth a thread.
+        self.threads = 1 if sum(tiling.sizes) <= FEW else self.threads
+
+    def panels(self, workers: int) -> list[range]:
+        """A few for each worker."""
+        return branches(len(self.tiling.strips), 8 * workers)
+
+    def size(self, panel: range) -> int:
+        """All strips alike."""
+        return len(panel)
+
+    @torch.no_grad()
+    def part(self, panel: range, checkpoint: Callable[[], None], most: int | None = None) -> Plan | None:
+        """The plan, refined by some strips."""
+        plan = refined = self.tiling.plan
+        for strip in panel:
+            checkpoint()
+            refined = self.tiling.kernel.refined(refined, self.tiling.prepared.of_strip(strip, plan))
+        return None if refined is plan else refined
+
+    def join(self, left: Plan | None, right: Plan | None) -> Plan | None:
+        """Refined by both."""
+        return merge_plans(left, right) if left is not None and right is not None else left or right
+
+
+class Strips(OnTiles):
+    """The job of the first pass: every tile once, into the reduction. Fills ``kept`` if tiles are to be kept."""
+
+    def __init__(self, reduction: Reduction, tiling: Tiling, kept: Kept | None = None) -> None:
+        super().__init__(tiling)
+        self.reduction, self.kept = reduction, kept
+
+    def panels(self, workers: int) -> list[range]:
+        """One strip each, unless points are read again and again: then once for several strips."""
+        count = len(self.tiling.strips)
+        if self.tiling.resident or self.tiling.strips_per_tile > 1:
+            return branches(count, count)
+        return branches(count, max(-(-count // self.tiling.panel), 4 * workers))
+
+    def size(self, panel: range) -> int:
+        """The number of tiles."""
+        return sum(map(self.tiling.tiles_of, panel))
+
+    def part(self, panel: range, checkpoint: Callable[[], None], most: int | None = None) -> Any:
+        """Reduce the tiles of some strips."""
+        reduction, tiling = self.reduction, self.tiling
+        strips = [tiling.strips[number] for number in panel]
+        states = [reduction.start(rows) for rows in strips]
+        for columns in tiling.across(panel[0])[:most]:
+            for rows, state in zip(strips, states, strict=True):
+                if columns.pooled.start < rows.pooled.start:
+                    break
+                checkpoint()
+                with torch.no_grad():
+                    for member, tile in enumerate(self._tiles(rows, columns)):
+                        reduction.add(state, rows, columns, member, tile)
+        with torch.no_grad():
+            return tree(reduction.join, map(reduction.close, strips, states))
+
+    def join(self, left: Any, right: Any) -> Any:
+        """As the reduction does."""
+        return self.reduction.join(left, right)
+
+    def _tiles(self, rows: Block, columns: Block) -> Iterable[Tensor]:
+        if self.kept is None:
+            return self.tiling.tiles(rows, columns)
+        graph = self.tiling.differentiable_tile(rows, columns)
+        if graph[0].requires_grad:
+            self.kept[rows.pooled.start, columns.pooled.start] = graph
+        tile = graph[0].detach()
+        return [tile.clone() if on_diagonal(rows, columns) else tile]
+
+
+def branches(count: int, least: int) -> list[range]:
+    """Numbers up to ``count`` in whole branches of the tree, at least ``least`` of them if there are so many.
+
+    >>> branches(10, 3)
+    [range(0, 4), range(4, 8), range(8, 10)]
+    """
+    size = 1
+    while size < count and -(-count // (2 * size)) >= least:
+        size *= 2
+    return [range(start, min(start + size, count)) for start in range(0, count, size)]
+
+
+class _Differentiable(torch.autograd.Function):
+    """The two passes."""
+
+    @staticmethod
+    def forward(ctx: Any, reduction: Reduction, tiling: Tiling, progress: Progress | None, *inputs: Tensor) -> Any:
+        if tiling.kernel.members > 1:
+            raise TypeError("A grid of kernels cannot be differentiated.")
+        ctx.reduction, ctx.tiling, ctx.inputs = reduction, tiling, inputs
+        ctx.kept = {} if tiling.keepable else None
+        return reduction.results(Local().reduce(Strips(reduction, tiling, ctx.kept), progress))
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grads: Tensor) -> Any:
+        grads = tuple(grad[0] for grad in grads)
+        return None, None, None, *_gradients(ctx.reduction, ctx.tiling, ctx.inputs, ctx.kept or {}, grads)
+
+
+def _gradients(
+    reduction: Reduction, tiling: Tiling, inputs: tuple[Tensor, ...], kept: Kept, grads: tuple[Tensor, ...]
+) -> list[Tensor | None]:
+    """The second pass: every tile again, and the gradient through it."""
+    # Where a kernel is tiny, what comes in is too large for single precision: bring it to size, and back at the end.
+    scale = max(float(grad.abs().max()) for grad in grads) or 1.0
+    grads = tuple(grad / scale for grad in grads)
+    totals = [torch.zeros_like(t) if t.requires_grad else None for t in inputs]
+    each = len(leaves(tiling.features[0]))
+    of_sample = [totals[k * each : (k + 1) * each] for k in range(len(tiling.sizes))]
+    of_parameters = totals[len(tiling.sizes) * each :]
+    parameters = inputs[len(tiling.sizes) * each :]
+
+    def strip(number: int) -> Any:
+        rows = tiling.strips[number]
+        found: list[tuple[Block, Sequence[Tensor | None]]] = []
+        shared: list[Tensor | None] = [None] * len(parameters)
+        for columns in tiling.across(number):
+            pool.checkpoint()
+            if not tiling.asks_for_gradients(rows, columns):
+                continue
+            key = rows.pooled.start, columns.pooled.start
+            tile, a, b = kept.pop(key) if key in kept else tiling.differentiable_tile(rows, columns)
+            if not tile.requires_grad:
+                continue
+            cotangent = reduction.cotangent(rows, columns, tile.detach(), grads)
+            asked = [*a, *b, *parameters]
+            wanted = [t for t in asked if t.requires_grad]
+            got = iter(torch.autograd.grad(tile, wanted, cotangent, allow_unused=True))
+            parts = [next(got) if t.requires_grad else None for t in asked]
+            found += [(rows, parts[:each]), (columns, parts[each : 2 * each])]
+            shared = [_plus(old, new) for old, new in zip(shared, parts[2 * each :], strict=True)]
+        return found, shared
+
+    on_cpu = tiling.device.type == "cpu"
+    with workers.pool(tiling.threads if on_cpu else 1) as pool:
+        for found, shared in pool.map(strip, range(len(tiling.strips))):
+            for block, parts in found:
+                for total, part in zip(of_sample[block.sample], parts, strict=True):
+                    if total is not None and part is not None:
+                        total[block.local] += part
+            for total, part in zip(of_parameters, shared, strict=True):
+                if total is not None and part is not None:
+                    total += part
+    return [None if total is None else _scaled(total, scale) for total in totals]
+
+
+def _scaled(total: Tensor, scale: float) -> Tensor:
+    """total · scale, in place if the scale is a number of single precision too."""
+    return total.mul_(scale) if 1e-30 < scale < 1e30 else (total.double() * scale).to(total)
+
+
+def _plus(a: Tensor | None, b: Tensor | None) -> Tensor | None:
+    if a is None or b is None:
+        return a if b is None else b
+    return a + b

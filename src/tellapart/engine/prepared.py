@@ -1,0 +1,97 @@
+"""The features of points, made block by block: all are kept if there is room, and else those used last.
+
+So the memory is bounded whatever the number of points, and a feature has the same bits wherever it is made.
+"""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_left
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from ..data import Points, compact
+from ..kernels import Features, Kernel, Plan, take
+
+
+class Block(NamedTuple):
+    """Some consecutive points of one sample: their place in the sample, and among all pooled points."""
+
+    sample: int
+    local: slice
+    pooled: slice
+
+
+class Prepared:
+    """The features of samples that are cut into ``strips``. Several threads may ask for them.
+
+    A copy that is sent to another process makes its own.
+    """
+
+    def __init__(self, kernel: Kernel, samples: Sequence[Points], strips: Sequence[Block]) -> None:
+        self.kernel, self.samples, self.strips = kernel, list(samples), list(strips)
+        self.resident, self.room = True, 0
+        self._set_up()
+
+    def _set_up(self) -> None:
+        self._lock, self._joining = threading.Lock(), threading.Lock()
+        self._edges = [strip.pooled.start for strip in self.strips]
+        self.forget()
+
+    def forget(self) -> None:
+        """Make all features again, for another plan."""
+        self._whole: list[Features] = []
+        self._kept: OrderedDict[int, Features] = OrderedDict()
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = {name: value for name, value in vars(self).items() if not name.startswith("_")}
+        return kept | {"samples": list(map(compact, self.samples))}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._set_up()
+
+    def of_strip(self, number: int, plan: Plan) -> Features:
+        """The features of a strip's rows, kept or made."""
+        with self._lock:
+            found = self._kept.get(number)
+            if found is not None:
+                self._kept.move_to_end(number)
+                return found
+        rows = self.strips[number]
+        made = self.kernel.features(self.samples[rows.sample][rows.local], plan)
+        with self._lock:
+            self._kept[number] = made
+            while not self.resident and len(self._kept) > self.room:
+                self._kept.popitem(last=False)
+        return made
+
+    def of_block(self, block: Block, plan: Plan) -> Features:
+        """The features of one strip's rows, or of several strips'."""
+        if self.resident:
+            return take(self._joined(plan)[block.sample], block.local)
+        first, last = (bisect_left(self._edges, edge) for edge in (block.pooled.start, block.pooled.stop))
+        return joined([self.of_strip(number, plan) for number in range(first, last)])
+
+    def _joined(self, plan: Plan) -> list[Features]:
+        """The features of all strips of each sample, in one piece."""
+        with self._joining:
+            if not self._whole:
+                of_sample: list[list[Features]] = [[] for _ in self.samples]
+                for number, strip in enumerate(self.strips):
+                    of_sample[strip.sample].append(self.of_strip(number, plan))
+                self._whole, self._kept = [joined(parts) for parts in of_sample], OrderedDict()
+            return self._whole
+
+
+def joined(parts: Sequence[Features]) -> Features:
+    """The features of some blocks, one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    if isinstance(parts[0], Tensor):
+        return torch.cat(list(parts))
+    return tuple(joined(part) for part in zip(*parts, strict=True))

@@ -1,0 +1,236 @@
+"""How points are cut into blocks and tiles."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from itertools import groupby, pairwise
+from typing import Any, TypeAlias
+
+import torch
+from torch import Tensor
+
+from .._util import workers
+from .._util.memory import memory_budget
+from ..data import Points
+from ..kernels import Features, Kernel, Plan, leaves, map_leaves, probe_rows, take
+from .prepared import Block, Prepared
+
+#: Rows and columns of a tile on a CPU, where it should stay in a core's cache, and on a device.
+TILE, TILE_ON_DEVICE = (512, 512), (4096, 4096)
+#: Few points are cut into flat tiles: there is less to compute in vain below the diagonal.
+FEW, TILE_OF_FEW = 2048, (256, 1024)
+#: Tiles are kept for the second pass if all of them, with what autograd saves, take less than this.
+KEEP_BYTES = 2**27
+#: Strips at the most for which points that are not kept are read and prepared once.
+PANEL = 16
+
+Memory: TypeAlias = int | float | str | None
+
+
+class Tiling:
+    """Points of one or more samples, prepared by a kernel, and how they are cut into tiles."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        samples: Sequence[Points],
+        *,
+        additive: bool,
+        max_memory: Memory,
+        columns: int = 2,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        self.kernel, self.max_memory = kernel, max_memory
+        self.device = samples[0].device
+        self.sizes = [len(sample) for sample in samples]
+        self.starts = [sum(self.sizes[:k]) for k in range(len(samples))]
+        inputs = [*kernel.parameters(), *(sample for sample in samples if isinstance(sample, Tensor))]
+        self.differentiable = torch.is_grad_enabled() and any(t.requires_grad for t in inputs)
+        probe = probe_rows(*samples)
+        with nullcontext() if self.differentiable else workers.one_core():
+            self.plan = kernel.plan(probe, additive=additive, dtype=dtype)
+            with torch.no_grad():
+                width = sum(leaf.nbytes for leaf in leaves(kernel.features(probe, self.plan)))
+        #: Bytes of a point and of its features, and of what a reduction keeps of a row of a strip.
+        self.bytes_per_point = probe[:1].nbytes + width // len(probe)
+        self.bytes_per_row = 3 * kernel.members * (columns + 16) * self.plan.dtype.itemsize
+        budget = memory_budget(max_memory)
+        self.height, self.width = tile_size(
+            self.device, sum(self.sizes), self.plan.dtype.itemsize, self.bytes_per_row, self.bytes_per_point, budget
+        )
+        self.strips = [
+            Block(k, local, slice(before + local.start, before + local.stop))
+            for k, (before, size) in enumerate(zip(self.starts, self.sizes, strict=True))
+            for local in cut(0, size, self.height)
+        ]
+        #: Strips whose rows are the columns of one tile.
+        self.strips_per_tile = max(1, self.width // self.height)
+        # A tile with what autograd saves of it takes about five times its own size.
+        needed = sum(self.sizes) ** 2 // 2 * self.plan.dtype.itemsize * 5
+        self.keepable = needed <= min(KEEP_BYTES, budget // 2)
+        #: With a gradient, of whole samples; what asks for none comes from `prepared`.
+        self.features: list[Features] = self._differentiable_features(samples) if self.differentiable else []
+        self.detached = [map_leaves(Tensor.detach, features) for features in self.features]
+        self.prepared = Prepared(kernel, samples, self.strips)
+        self._set_up(budget)
+
+    def _set_up(self, budget: int) -> None:
+        """What belongs to this process."""
+        self._budget = budget
+        self._of_thread = threading.local()
+        self.allow(None)
+
+    def allow(self, most: int | None) -> None:
+        """Take at the most so much memory, and what ``max_memory`` says: so many threads, so many features kept."""
+        budget = min(self._budget, most or self._budget)
+        of_thread = tile_bytes(
+            self.height, self.width, self.plan.dtype.itemsize, self.bytes_per_row, self.bytes_per_point
+        )
+        self.threads = max(1, budget // (2 * of_thread))
+        # Put together at the end, they are there twice.
+        self.prepared.resident = 2 * sum(self.sizes) * self.bytes_per_point <= budget // 2
+        #: Strips that are worked on together where points are read again for each.
+        self.panel = max(
+            1, min(PANEL, budget // 4 // (self.height * (self.bytes_per_row + self.bytes_per_point) * self.threads))
+        )
+        self.prepared.room = max(self.panel + 3, budget // 4 // (self.height * self.bytes_per_point))
+
+    @property
+    def resident(self) -> bool:
+        """Whether all features are kept."""
+        return self.prepared.resident
+
+    def bytes_needed(self, threads: int) -> int:
+        """What so many threads take at the most, with the features that are kept."""
+        of_thread = tile_bytes(
+            self.height, self.width, self.plan.dtype.itemsize, self.bytes_per_row, self.bytes_per_point
+        )
+        points = 2 * sum(self.sizes) if self.resident else self.prepared.room * self.height
+        panel = 0 if self.resident else (self.panel - 1) * self.height * self.bytes_per_row
+        return threads * (of_thread + panel) + points * self.bytes_per_point
+
+    def tiles_of(self, strip: int) -> int:
+        """How many tiles a strip has."""
+        return len(self.strips) - strip if self.strips_per_tile == 1 else len(self.across(strip))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in ("_budget", "_of_thread")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._set_up(memory_budget(self.max_memory))
+
+    def replan(self, plan: Plan) -> None:
+        """Compute by another plan from now on."""
+        self.plan = plan
+        self.prepared.forget()
+
+    def across(self, strip: int) -> list[Block]:
+        """The columns of a strip's tiles: from the diagonal to the end. The first begins where its rows begin."""
+        found = []
+        for _, of_sample in groupby(self.strips[strip:], lambda rows: rows.sample):
+            blocks = list(of_sample)
+            for start in range(0, len(blocks), self.strips_per_tile):
+                run = blocks[start : start + self.strips_per_tile]
+                local, pooled = (
+                    slice(a.start, b.stop) for a, b in ((run[0].local, run[-1].local), (run[0].pooled, run[-1].pooled))
+                )
+                found.append(Block(run[0].sample, local, pooled))
+        return found
+
+    def _differentiable_features(self, samples: Sequence[Points]) -> list[Features]:
+        tensors = [sample[:] for sample in samples]
+        features = [self.kernel.features(sample, self.plan) for sample in tensors]
+        refined = self.plan
+        for found in features:
+            refined = self.kernel.refined(refined, found)
+        if refined is not self.plan:
+            self.plan = refined
+            features = [self.kernel.features(sample, self.plan) for sample in tensors]
+        return features
+
+    def tiles(self, rows: Block, columns: Block) -> Iterator[Tensor]:
+        """The tiles of all members between two blocks; each is gone when this thread makes the next."""
+        shape = (rows.local.stop - rows.local.start, columns.local.stop - columns.local.start)
+        a, b = map(self._of_block, (rows, columns))
+        return self.kernel.tiles(a, b, self.plan, self.scratch("tile", shape))
+
+    def _of_block(self, block: Block) -> Features:
+        if self.detached:
+            return take(self.detached[block.sample], block.local)
+        return self.prepared.of_block(block, self.plan)
+
+    def scratch(self, name: str, shape: tuple[int, int]) -> Tensor:
+        """Memory of this thread, uninitialised, the same at every call: fresh memory is slow memory."""
+        memory = getattr(self._of_thread, name, None)
+        if memory is None or memory.numel() < math.prod(shape):
+            memory = torch.empty(math.prod(shape), dtype=self.plan.dtype, device=self.device)
+            setattr(self._of_thread, name, memory)
+        return memory[: math.prod(shape)].view(shape)
+
+    def asks_for_gradients(self, rows: Block, columns: Block) -> bool:
+        """Whether the tile between two blocks depends on anything that asks for a gradient."""
+        points = (leaf for block in (rows, columns) for leaf in leaves(self.features[block.sample]))
+        return any(tensor.requires_grad for tensor in (*points, *self.kernel.parameters()))
+
+    def differentiable_tile(self, rows: Block, columns: Block) -> tuple[Tensor, list[Tensor], list[Tensor]]:
+        """A tile with a graph behind it, and the leaves of that graph on the side of the rows and the columns."""
+        a, b = (
+            map_leaves(
+                lambda f: f[block.local].detach().requires_grad_(f.requires_grad),  # noqa: B023
+                self.features[block.sample],
+            )
+            for block in (rows, columns)
+        )
+        with torch.enable_grad():
+            tile = self.kernel.tile(a, b, self.plan)
+        return tile, leaves(a), leaves(b)
+
+
+def on_diagonal(rows: Block, columns: Block) -> bool:
+    """Whether the tile between two blocks has entries on or below the diagonal of the whole matrix."""
+    return bool(columns.pooled.start < rows.pooled.stop)
+
+
+def strict_upper(tile: Tensor, rows: Block, columns: Block) -> Tensor:
+    """The tile without what lies on or below the diagonal of the whole matrix, in place."""
+    if not on_diagonal(rows, columns):
+        return tile
+    return tile.triu_(rows.pooled.start - columns.pooled.start + 1)
+
+
+def cut(start: int, stop: int, length: int) -> list[slice]:
+    """Cut a range into as few nearly equal parts of about ``length`` as there can be, at multiples of 16.
+
+    Then a block begins at a whole cache line wherever it lies, among others or alone: products have the same bits.
+    """
+    count = math.ceil((stop - start) / length)
+    edges = [start + (stop - start) * k // count // 16 * 16 for k in range(count)] + [stop]
+    return [slice(a, b) for a, b in pairwise(edges) if a < b]
+
+
+def tile_size(
+    device: torch.device, points: int, itemsize: int, bytes_per_row: int, bytes_per_point: int, budget: int
+) -> tuple[int, int]:
+    """Rows and columns of a tile: the standard size, or less where the memory allowed is less.
+
+    The number of threads has no say: where there is no room for all of them, fewer work.
+    """
+    height, width = TILE_ON_DEVICE if device.type != "cpu" else TILE_OF_FEW if points <= FEW else TILE
+    while width > 64 and 2 * tile_bytes(height, width, itemsize, bytes_per_row, bytes_per_point) > budget:
+        height, width = max(height // 2, 64), width // 2
+    need = tile_bytes(height, width, itemsize, bytes_per_row, bytes_per_point)
+    if need > budget:
+        raise MemoryError(
+            f"max_memory is {budget:,} bytes, but tiles of {height} × {width} take {need:,}. "
+            "Allow more, or use fewer permutations."
+        )
+    return height, width
+
+
+def tile_bytes(height: int, width: int, itemsize: int, bytes_per_row: int, bytes_per_point: int) -> int:
+    """What a thread takes for a tile with its points."""
+    return 6 * height * width * itemsize + height * bytes_per_row + 2 * (height + width) * bytes_per_point

@@ -1,0 +1,119 @@
+"""Which rows to learn from and which to test."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from .._util.rng import RNG, seed_of
+
+Indices: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Row numbers of the two samples: those to learn from and those to test. No row is in both."""
+
+    train_x: Indices
+    train_y: Indices
+    test_x: Indices
+    test_y: Indices
+
+    def swapped(self) -> Split:
+        """Learn from what was tested, and test what was learned from."""
+        return Split(self.test_x, self.test_y, self.train_x, self.train_y)
+
+    def to_dict(self) -> dict[str, list[int]]:
+        """Row numbers as lists."""
+        return {name: rows.tolist() for name, rows in vars(self).items()}
+
+    def __repr__(self) -> str:
+        train, test = len(self.train_x) + len(self.train_y), len(self.test_x) + len(self.test_y)
+        return f"Split(learn from {train} rows, test {test})"
+
+
+def split_rows(
+    m: int,
+    n: int,
+    train: float | tuple[Sequence[int], Sequence[int]] | Split = 0.5,
+    *,
+    groups: np.ndarray[Any, Any] | None = None,
+    rng: RNG = 0,
+) -> Split:
+    """Split two samples of m and n rows.
+
+    Parameters
+    ----------
+    m, n
+        How many rows there are.
+    train
+        The share of each sample to learn from; or the row numbers in X and in Y to learn from, all others being
+        tested; or a `Split`, which is checked.
+    groups
+        A label for each row of X and then of Y: whole groups are learned from or tested, in the same share among
+        the groups of every size.
+    rng
+        For a share: a seed or a generator.
+
+    Examples
+    --------
+    >>> split_rows(20, 16, 0.5)
+    Split(learn from 18 rows, test 18)
+    >>> split_rows(20, 20, (range(10), range(10, 20))).test_y
+    array([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
+    """
+    if isinstance(train, Split):
+        parts = train
+    elif isinstance(train, tuple):
+        chosen = [_rows(rows, size, name) for rows, size, name in zip(train, (m, n), "XY", strict=True)]
+        rest = [np.setdiff1d(np.arange(size), rows) for rows, size in zip(chosen, (m, n), strict=True)]
+        parts = Split(chosen[0], chosen[1], rest[0], rest[1])
+    else:
+        parts = _drawn(m, n, train, groups, np.random.default_rng(seed_of(rng)))
+    _check(parts, m, n, groups)
+    return parts
+
+
+def _drawn(m: int, n: int, share: float, groups: np.ndarray[Any, Any] | None, rng: np.random.Generator) -> Split:
+    if not 0 < share < 1:
+        raise ValueError(f"The share to learn from must be between 0 and 1, but is {share!r}.")
+    learned = []
+    for labels in (np.arange(m), np.arange(n)) if groups is None else (groups[:m], groups[m:]):
+        _, group, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+        take = np.zeros(len(sizes), dtype=bool)
+        for size in np.unique(sizes):
+            members = rng.permutation(np.flatnonzero(sizes == size))
+            take[members[: round(share * len(members))]] = True
+        learned.append(take[group])
+    x, y = learned
+    return Split(np.flatnonzero(x), np.flatnonzero(y), np.flatnonzero(~x), np.flatnonzero(~y))
+
+
+def _rows(rows: Sequence[int] | Indices, size: int, name: str) -> Indices:
+    found = np.asarray(rows)
+    if found.dtype == bool and found.shape == (size,):
+        found = np.flatnonzero(found)
+    if found.ndim != 1 or found.dtype.kind not in "iu":
+        raise TypeError(f"The rows of {name} to learn from must be a list of whole numbers.")
+    found = found.astype(np.int64)
+    if len(np.unique(found)) < len(found) or (len(found) and not 0 <= found.min() <= found.max() < size):
+        raise ValueError(f"The rows of {name} to learn from must be different numbers from 0 to {size - 1}.")
+    return found
+
+
+def _check(split: Split, m: int, n: int, groups: np.ndarray[Any, Any] | None) -> None:
+    for name, size, train, test in (("X", m, split.train_x, split.test_x), ("Y", n, split.train_y, split.test_y)):
+        _rows(np.concatenate([train, test]), size, name)
+        if len(train) < 8 or len(test) < 2:
+            raise ValueError(
+                f"The split leaves {len(train)} rows of {name} to learn from and {len(test)} to test, but 8 and 2 are "
+                "needed. Give more rows, or a fixed kernel to mmd_test, which needs no split."
+            )
+    if groups is not None:
+        train = groups[np.concatenate([split.train_x, m + split.train_y])]
+        shared = np.intersect1d(train, groups[np.concatenate([split.test_x, m + split.test_y])])
+        if len(shared):
+            raise ValueError(f"A group must be learned from or tested, but {shared[0].item()!r} is in both parts.")

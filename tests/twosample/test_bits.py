@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 import bits
+import pytest
 
 KEPT = json.loads(bits.FILE.read_text())
 CASES = bits.cases()

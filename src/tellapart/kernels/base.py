@@ -64,6 +64,22 @@ class Kernel(nn.Module):
     keeps_row_order = False
     #: Whether k(x, x) = 1 for all x, and an anchored plan leaves out just that 1.
     normalised = False
+    #: What a test with this kernel measures.
+    statistic_name = "MMD²"
+
+    @property
+    def witness_function(self) -> Callable[[Tensor], Tensor] | None:
+        """h, for a kernel of the form k(x, y) = h(x) h(y), whose MMD is the difference of the means of h; else None."""
+        return None
+
+    @property
+    def coordinate_scales(self) -> Tensor | None:
+        """How much each coordinate counts, for a kernel that weighs them; else None."""
+        return None
+
+    def distance(self, statistic: float) -> float:
+        """The distance of two samples by the statistic of their test: √MMD², 0 where the estimate is negative."""
+        return math.sqrt(max(statistic, 0.0))
 
     def plan(self, probe: Tensor, *, additive: bool = False, dtype: torch.dtype | None = None) -> Plan:
         """Settle how to compute tiles for data that look like ``probe``, in ``dtype`` (that of the data if None).

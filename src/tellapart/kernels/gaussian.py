@@ -79,6 +79,11 @@ class ARD(Gaussian):
         """The scale of each coordinate: the larger, the more a difference there counts."""
         return self.log_scales.detach().exp()
 
+    @property
+    def coordinate_scales(self) -> Tensor:
+        """The same, as every kernel is asked for it."""
+        return self.scales
+
     def log_scale(self) -> Tensor:
         """One for each coordinate."""
         return self.log_scales - self.log_bandwidth

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -30,6 +31,7 @@ class Witness(Kernel):
 
     points: Tensor
     weights: Tensor
+    statistic_name = "difference of means"
 
     def __init__(self, kernel: Kernel, points: Tensor, weights: Tensor) -> None:
         super().__init__()
@@ -40,6 +42,15 @@ class Witness(Kernel):
         self.kernel = kernel.requires_grad_(False)
         self.register_buffer("points", points.detach().clone())
         self.register_buffer("weights", weights.detach().clone())
+
+    @property
+    def witness_function(self) -> Callable[[Tensor], Tensor]:
+        """The learned function."""
+        return self.values
+
+    def distance(self, statistic: float) -> float:
+        """The difference of means is a distance itself."""
+        return max(statistic, 0.0)
 
     def values(self, x: Tensor) -> Tensor:
         """h at every row of ``x``, in float64."""

@@ -1,0 +1,68 @@
+"""Complaints about what a user gave: what is wrong, and what to do about it.
+
+An error knows which arguments its advice names, so that whoever shows it can spell them: ``max_rows=1000`` in Python,
+``--max-rows 1000`` on the command line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+def spell_keyword(name: str, value: Any) -> str:
+    """An argument as it is written in Python; Ellipsis stands for whatever the user likes.
+
+    >>> spell_keyword("missing", "drop"), spell_keyword("max_rows", ...)
+    ("missing='drop'", 'max_rows=')
+    """
+    return f"{name}=" if value is ... else f"{name}={value!r}"
+
+
+class InputError(ValueError):
+    """Something is wrong with what the user gave.
+
+    Parameters
+    ----------
+    problem
+        What is wrong, as a sentence: which argument, and what was received.
+    advice
+        What to do, with ``{name}`` for each argument that it names.
+    **options
+        Those arguments, with the value to give, or Ellipsis.
+
+    >>> str(InputError("X has 3 missing values.", "Open it with {missing}.", missing="drop"))
+    "X has 3 missing values. Open it with missing='drop'."
+    """
+
+    def __init__(self, problem: str, advice: str = "", **options: Any) -> None:
+        self.problem, self.advice, self.options = problem, advice, options
+        super().__init__(problem)
+
+    def message(self, spell: Callable[[str, Any], str] = spell_keyword) -> str:
+        """Problem and advice, with arguments spelled by ``spell(name, value)``."""
+        spelled = {name: spell(name, value) for name, value in self.options.items()}
+        return " ".join(filter(None, (self.problem, self.advice.format(**spelled))))
+
+    def __str__(self) -> str:
+        return self.message()
+
+    def __reduce__(self) -> Any:
+        # Errors of workers travel to the process that waits for them.
+        return _rebuild, (type(self), self.problem, self.advice, self.options)
+
+
+class InputTypeError(InputError, TypeError):
+    """A value of the wrong type."""
+
+
+class InputMemoryError(InputError, MemoryError):
+    """More memory would be needed than may be taken."""
+
+
+class InputFileError(InputError, FileNotFoundError):
+    """A file or folder that does not exist."""
+
+
+def _rebuild(kind: type[InputError], problem: str, advice: str, options: dict[str, Any]) -> InputError:
+    return kind(problem, advice, **options)

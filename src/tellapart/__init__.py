@@ -1,70 +1,39 @@
-"""Tell two samples apart: is there a difference, how sure are we, and where is it?"""
+"""Tell two samples apart: is there a difference, how sure are we, and where is it?
 
-from importlib.metadata import version as _version
+``import tellapart`` imports nothing heavy. The public names stand in ``__init__.pyi``, for type checkers and for this
+module; each comes with its module, and that with torch, when it is first used (SPEC 1 of Scientific Python).
+"""
 
-from . import kernels
-from .criticism import Comparison, Exemplar, Weights, compare, compare_cost, witness
-from .data import Sample, datasets
-from .engine import Cost
-from .learning import (
-    History,
-    Selection,
-    Split,
-    default_bandwidths,
-    fit_kernel,
-    median_bandwidth,
-    select_bandwidth,
-    split_rows,
-)
-from .stats import losses
-from .stats.estimators import (
-    BlockEstimate,
-    Estimate,
-    asymptotic_power,
-    block_estimate,
-    estimate,
-    mmd2,
-    mmd2_variance,
-    t_statistic,
-)
-from .twosample import LearnedTest, SplitResult, TestResult, learned_test, mmd_test, mmd_test_cost, witness_test
+import ast
+from importlib import import_module
+from typing import Any
 
-__version__ = _version("tellapart")
+with open(f"{__path__[0]}/__init__.pyi", encoding="utf-8") as _stub:
+    #: The module that each public name comes from, and "" for a module itself.
+    _HOME = {
+        alias.name: node.module or ""
+        for node in ast.parse(_stub.read()).body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
 
-__all__ = [
-    "BlockEstimate",
-    "Comparison",
-    "Cost",
-    "Estimate",
-    "Exemplar",
-    "History",
-    "LearnedTest",
-    "Sample",
-    "Selection",
-    "Split",
-    "SplitResult",
-    "TestResult",
-    "Weights",
-    "__version__",
-    "asymptotic_power",
-    "block_estimate",
-    "compare",
-    "compare_cost",
-    "datasets",
-    "default_bandwidths",
-    "estimate",
-    "fit_kernel",
-    "kernels",
-    "learned_test",
-    "losses",
-    "median_bandwidth",
-    "mmd2",
-    "mmd2_variance",
-    "mmd_test",
-    "mmd_test_cost",
-    "select_bandwidth",
-    "split_rows",
-    "t_statistic",
-    "witness",
-    "witness_test",
-]
+__all__ = ["__version__", *_HOME]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        value: Any = version(__name__)
+    elif name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    elif module := _HOME[name]:
+        value = getattr(import_module(f".{module}", __name__), name)
+    else:
+        value = import_module(f".{name}", __name__)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,63 @@
+"""The public names of tellapart and where they live: read by type checkers, and by ``__init__.py`` itself."""
+
+from . import (
+    criticism as criticism,
+    data as data,
+    datasets as datasets,
+    engine as engine,
+    experiments as experiments,
+    generative as generative,
+    kernels as kernels,
+    learning as learning,
+    losses as losses,
+    nulls as nulls,
+    report as report,
+    stats as stats,
+    twosample as twosample,
+)
+from .criticism import (
+    Comparison as Comparison,
+    Exemplar as Exemplar,
+    Weights as Weights,
+    compare as compare,
+    compare_cost as compare_cost,
+    witness as witness,
+)
+from .data import (
+    Sample as Sample,
+    Source as Source,
+)
+from .engine import (
+    Cost as Cost,
+)
+from .learning import (
+    History as History,
+    Selection as Selection,
+    Split as Split,
+    default_bandwidths as default_bandwidths,
+    fit_kernel as fit_kernel,
+    median_bandwidth as median_bandwidth,
+    select_bandwidth as select_bandwidth,
+    split_rows as split_rows,
+)
+from .stats.estimators import (
+    BlockEstimate as BlockEstimate,
+    Estimate as Estimate,
+    asymptotic_power as asymptotic_power,
+    block_estimate as block_estimate,
+    estimate as estimate,
+    mmd2 as mmd2,
+    mmd2_variance as mmd2_variance,
+    t_statistic as t_statistic,
+)
+from .twosample import (
+    LearnedTest as LearnedTest,
+    SplitResult as SplitResult,
+    TestResult as TestResult,
+    learned_test as learned_test,
+    mmd_test as mmd_test,
+    mmd_test_cost as mmd_test_cost,
+    witness_test as witness_test,
+)
+
+__version__: str

@@ -1,0 +1,63 @@
+"""What goes wrong, in one line and in the words of the command line."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .._util.errors import InputError, spell_keyword
+
+#: Arguments of the library whose flags have another name.
+_FLAGS = {"rng": "--seed"}
+
+
+def explain(error: Exception, parser: argparse.ArgumentParser) -> str:
+    """The message of an error in one line, its advice spelled with the flags of ``parser``."""
+    if isinstance(error, InputError):
+        return _one_line(error.message(speller(parser)))
+    text = _one_line(str(error))
+    if isinstance(error, MemoryError):
+        advice = " or ".join(flag for flag in ("--max-rows", "--max-memory") if flag in parser._option_string_actions)
+        return " ".join(filter(None, ["Out of memory.", text, advice and f"Give {advice}."]))
+    if isinstance(error, (ValueError, TypeError, OSError, ImportError, ArithmeticError)):
+        return text or type(error).__name__
+    return f"{type(error).__name__}: {text or 'no message'}. Set TELLAPART_DEBUG=1 to see where."
+
+
+def speller(parser: argparse.ArgumentParser) -> Callable[[str, Any], str]:
+    """How an argument is written for ``parser``: as its flag, or as in Python if it has none."""
+
+    def spell(name: str, value: Any) -> str:
+        flag = _FLAGS.get(name, f"--{name.replace('_', '-')}")
+        return spell_flag(name, value) if flag in parser._option_string_actions else spell_keyword(name, value)
+
+    return spell
+
+
+def spell_flag(name: str, value: Any) -> str:
+    """An argument of the library as it is written on the command line; Ellipsis stands for whatever the user likes.
+
+    >>> spell_flag("max_rows", 1000), spell_flag("image_size", (28, 28)), spell_flag("swap", True)
+    ('--max-rows 1000', '--image-size 28x28', '--swap')
+    >>> spell_flag("drop", ["id", "full name"]), spell_flag("columns", ...)
+    ("--drop 'id,full name'", '--columns')
+    """
+    flag = _FLAGS.get(name, f"--{name.replace('_', '-')}")
+    if value is ... or value is True:
+        return flag
+    return f"{flag} {shlex.quote(_spell_value(value))}"
+
+
+def _spell_value(value: Any) -> str:
+    """Sizes as 28x28, lists of names with commas, anything else as it is."""
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        return str(value)
+    if all(isinstance(part, int) for part in value):
+        return "x".join(map(str, value))
+    return ",".join(f'"{part}"' if "," in str(part) else str(part) for part in value)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

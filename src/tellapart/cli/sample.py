@@ -1,0 +1,26 @@
+"""``tellapart sample``: images of a trained model."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from .options import add_threads, count, seed, set_threads
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The run, how many images, and where to."""
+    parser.description = "Draw images from the model of a training run."
+    parser.add_argument("folder", type=Path, metavar="RUN", help="the folder of a training run")
+    parser.add_argument("--n", type=count, default=10_000, metavar="N", help="how many images (%(default)s)")
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="an .npz or .npy file")
+    parser.add_argument("--seed", type=seed, default=0, metavar="N", help="seed of the samples (%(default)s)")
+    add_threads(parser)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Draw the images and write the file."""
+    from ..generative import save_samples
+
+    set_threads(options)
+    print(f"{save_samples(options.folder, options.n, options.out, options.seed)} are in {options.out}")

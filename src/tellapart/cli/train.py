@@ -1,0 +1,71 @@
+"""``tellapart train``: a generative model."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from .options import add_threads, count, image_size, seed, set_threads
+
+#: The models (`tellapart.generative.MODELS`, without importing it).
+MODELS = ("gmmn", "t-gmmn", "feature-matching", "improved-gan", "adversarial")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The model, the data, the folder of the run and settings."""
+    parser.description = "Train a generative model. The settings are those of the paper unless others are given."
+    parser.add_argument("model", choices=MODELS, metavar="MODEL", help=", ".join(MODELS))
+    parser.add_argument("--data", required=True, help="mnist, digits, a folder of images, or a file of them")
+    parser.add_argument("--image-size", type=image_size, metavar="HxW", help="resize images to this size")
+    parser.add_argument("--out", type=Path, required=True, help="folder for checkpoints, log and samples")
+    parser.add_argument("--resume", action="store_true", help="continue the run in that folder")
+    parser.add_argument("--steps", type=count, metavar="N", help="iterations (50000; improved-gan 20000)")
+    parser.add_argument("--batch-size", type=count, metavar="N", help="rows of a batch (500; improved-gan 100)")
+    parser.add_argument("--seed", type=seed, metavar="N", help="seed of everything random (0)")
+    parser.add_argument(
+        "--set",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="KEY=VALUE",
+        help="any other setting, such as learning_rate=0.5 or hidden=64,256; a wrong name lists them",
+    )
+    parser.add_argument("--device", help="cpu or cuda (a GPU if there is one)")
+    add_threads(parser)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Train, or continue."""
+    from .._util.memory import keep_freed_memory
+    from ..generative import load, train
+
+    ranks = os.environ.get("WORLD_SIZE", "1")
+    if ranks != "1":
+        raise ValueError(f"A run is trained by one process, but WORLD_SIZE is {ranks}. Start it without torchrun.")
+    set_threads(options)
+    keep_freed_memory()
+    settings = dict(map(parse_setting, options.set))
+    settings |= {key: value for key in ("steps", "batch_size", "seed") if (value := getattr(options, key)) is not None}
+    data = load(options.data)
+    train(options.model, data, options.out, settings, resume=options.resume, device=options.device)
+    print(f"The trained model, its log and samples are in {options.out}")
+
+
+def parse_setting(text: str) -> tuple[str, Any]:
+    """KEY=VALUE, where the value is JSON (hidden=[64,64]), numbers with commas (hidden=64,64) or a word.
+
+    >>> parse_setting("hidden=64,256"), parse_setting("match=means")
+    (('hidden', [64, 256]), ('match', 'means'))
+    """
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise ValueError(f"--set takes KEY=VALUE, but got {text!r}.")
+    for form in (value, f"[{value}]"):
+        try:
+            return key.replace("-", "_"), json.loads(form)
+        except json.JSONDecodeError:
+            continue
+    return key.replace("-", "_"), value

@@ -1,0 +1,84 @@
+"""`import tellapart`: everything is there, and nothing heavy until it is used."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import pytest
+
+import tellapart as ta
+
+
+def python(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.parametrize("name", ta.__all__)
+def test_every_public_name_is_there_after_import_tellapart(name):
+    assert getattr(ta, name) is not None
+    assert name in dir(ta)
+
+
+def test_the_public_modules_can_be_imported_from():
+    from tellapart.datasets import blobs
+    from tellapart.losses import MMDLoss
+    from tellapart.nulls import __doc__ as nulls
+
+    assert "Null distributions" in nulls
+    assert (ta.losses.MMDLoss, ta.datasets.blobs) == (MMDLoss, blobs)
+    exec("from tellapart import *", names := {})
+    assert set(ta.__all__) <= set(names)
+
+
+def test_nulls_are_those_of_stats():
+    from tellapart.stats import nulls
+
+    public = getattr(nulls, "__all__", [name for name in vars(nulls) if name[0] != "_"])
+    assert all(getattr(ta.nulls, name) is getattr(nulls, name) for name in public)
+
+
+def test_a_wrong_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="module 'tellapart' has no attribute 'nonsense'"):
+        ta.nonsense  # noqa: B018
+    with pytest.raises(ImportError):
+        from tellapart import nonsense  # noqa: F401
+
+
+@pytest.mark.parametrize("code", ["import tellapart; dir(tellapart)", "import tellapart.cli"])
+def test_neither_torch_nor_numpy_is_imported_before_it_is_used(code):
+    loaded = python(f"import sys; {code}; print(*sys.modules)").split()
+    assert "tellapart" in loaded
+    assert not {"torch", "numpy", "safetensors", "tqdm"} & set(loaded)
+
+
+HELPED = """
+import sys
+from tellapart.cli import main
+try:
+    main(sys.argv[1:])
+except SystemExit:
+    print("loaded", *sys.modules)
+"""
+
+
+@pytest.mark.parametrize("command", ["", "compare", "demo", "train", "sample", "reproduce"])
+def test_help_does_not_import_torch(command):
+    words = [sys.executable, "-c", HELPED, *filter(None, [command]), "--help"]
+    shown, loaded = subprocess.run(words, capture_output=True, text=True).stdout.rsplit("loaded", 1)
+    assert "usage: tellapart" in shown
+    assert not {"torch", "numpy"} & set(loaded.split())
+
+
+@pytest.mark.serial
+def test_help_takes_a_fifth_of_the_time_that_torch_takes():
+    def seconds(*words):
+        start = time.perf_counter()
+        subprocess.run([sys.executable, *words], stdout=subprocess.DEVNULL, check=True)
+        return time.perf_counter() - start
+
+    # Others may be using the machine: the best of a few, in turns.
+    trials = [(seconds("-m", "tellapart", "--help"), seconds("-c", "import torch")) for _ in range(3)]
+    shown, torch = (min(column) for column in zip(*trials, strict=True))
+    assert shown < torch / 5

@@ -24,10 +24,10 @@ import torch
 from torch.optim import SGD
 
 from tellapart._util.memory import keep_freed_memory
-from tellapart.generative import checkpoints, models, networks, settings
+from tellapart.generative import checkpoints, models, networks
 
 BATCH, PIXELS = 500, 784
-S = settings.GMMN()
+S = models.GMMN.settings_class()
 
 
 def gram(x, y):
@@ -41,8 +41,8 @@ def root_mmd(made, rows):
 
 
 def plain(loss):
-    rng = checkpoints.seeded(0)
-    generator = networks.Generator(S.noise, S.hidden, PIXELS, S.initial, rng)
+    rng = checkpoints.make_generator(0)
+    generator = networks.Generator(S.noise, S.hidden, PIXELS, S.initial_std, rng)
     optimiser = SGD(generator.parameters(), S.learning_rate, S.momentum)
 
     def step(rows, noise):
@@ -56,13 +56,13 @@ def plain(loss):
 
 
 def ours():
-    model = models.GMMN(S, PIXELS, 0, checkpoints.seeded(0))
+    model = models.GMMN(S, PIXELS, 0, checkpoints.make_generator(0))
     return lambda rows, noise: model.step(1, rows, noise)["loss"].item()
 
 
 def products():
     """The matrix products of a step, each on memory that is there."""
-    rng = checkpoints.seeded(0)
+    rng = checkpoints.make_generator(0)
     widths = [S.noise, *S.hidden, PIXELS]
     layers = [
         [torch.randn(*shape, generator=rng) for shape in ((BATCH, a), (a, b), (BATCH, b))] for a, b in pairwise(widths)
@@ -106,7 +106,7 @@ def work(name, pipe):
     make, keep = CONTENDERS[name]
     if keep:
         keep_freed_memory()
-    step, data, noise = make(), checkpoints.seeded(1), checkpoints.seeded(2)
+    step, data, noise = make(), checkpoints.make_generator(1), checkpoints.make_generator(2)
     while pipe.recv():
         rows = like_mnist(data)
         start = time.perf_counter()

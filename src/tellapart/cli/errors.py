@@ -27,11 +27,14 @@ def explain(error: Exception, parser: argparse.ArgumentParser) -> str:
 
 
 def speller(parser: argparse.ArgumentParser) -> Callable[[str, Any], str]:
-    """How an argument is written for ``parser``: as its flag, or as in Python if it has none."""
+    """How an argument is written for ``parser``: as its flag, by ``--set`` if it has that, or else as in Python."""
+    flags = parser._option_string_actions
 
     def spell(name: str, value: Any) -> str:
         flag = _FLAGS.get(name, f"--{name.replace('_', '-')}")
-        return spell_flag(name, value) if flag in parser._option_string_actions else spell_keyword(name, value)
+        if flag in flags:
+            return spell_flag(name, value)
+        return f"--set {name}={value}" if "--set" in flags and value is not ... else spell_keyword(name, value)
 
     return spell
 

@@ -23,4 +23,5 @@ def run(options: argparse.Namespace) -> None:
     from ..generative import save_samples
 
     set_threads(options)
-    print(f"{save_samples(options.folder, options.n, options.out, options.seed)} are in {options.out}")
+    n, *shape = save_samples(options.folder, options.n, options.out, rng=options.seed)
+    print(f"{n:,} images of {' × '.join(map(str, shape))} are in {options.out}")

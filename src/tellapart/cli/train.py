@@ -41,6 +41,7 @@ def run(options: argparse.Namespace) -> None:
     """Train, or continue."""
     from .._util.memory import keep_freed_memory
     from ..generative import load, train
+    from ..generative.runs import has_run
 
     ranks = os.environ.get("WORLD_SIZE", "1")
     if ranks != "1":
@@ -48,9 +49,11 @@ def run(options: argparse.Namespace) -> None:
     set_threads(options)
     keep_freed_memory()
     settings = dict(map(parse_setting, options.set))
-    settings |= {key: value for key in ("steps", "batch_size", "seed") if (value := getattr(options, key)) is not None}
-    data = load(options.data)
-    train(options.model, data, options.out, settings, resume=options.resume, device=options.device)
+    settings |= {key: value for key in ("steps", "batch_size") if (value := getattr(options, key)) is not None}
+    data = load(options.data, image_size=options.image_size)
+    # A run that is resumed has its own seed.
+    rng = 0 if options.seed is None and not has_run(options.out) else options.seed
+    train(options.model, data, options.out, settings, rng=rng, resume=options.resume, device=options.device)
     print(f"The trained model, its log and samples are in {options.out}")
 
 

@@ -95,7 +95,7 @@ def summary(trials: dict[int, Any], repetitions: int, permutations: int) -> dict
             if name == "best":
                 worth = np.full(len(rows), rates[ratio].max())
             else:
-                worth = rates[ratio][[chosen(name, row) for row in rows]]
+                worth = rates[ratio][[choose(name, row) for row in rows]]
             curve["mean"].append(float(worth.mean()))
             curve["deviation"].append(float(worth.std()))
     return {
@@ -111,7 +111,7 @@ def summary(trials: dict[int, Any], repetitions: int, permutations: int) -> dict
     }
 
 
-def chosen(criterion: str, row: dict[str, list[float]]) -> int:
+def choose(criterion: str, row: dict[str, list[float]]) -> int:
     """Which bandwidth a criterion takes for one pair of samples."""
     return int(row["median"][0]) if criterion == "median" else int(np.argmax(row[criterion]))
 
@@ -143,7 +143,7 @@ def draw(result: dict[str, Any], trials: dict[int, Any], out: Path) -> None:
         edges = np.concatenate([[BANDWIDTHS[0] ** 2 / edges[0]], edges, [BANDWIDTHS[-1] ** 2 / edges[-1]]])
         for name in ("mmd", "t", "median"):
             label, colour = LABELS[name]
-            picks = BANDWIDTHS[[chosen(name, row) for row in trials[shown]]]
+            picks = BANDWIDTHS[[choose(name, row) for row in trials[shown]]]
             choices.hist(
                 picks,
                 edges,

@@ -22,14 +22,15 @@ import torch
 from torch import Tensor
 
 from .. import generative
+from .._util.errors import InputError
 from .._util.extras import extra
 from .._util.files import write_json
 from .._util.progress import progress_bar
 from ..criticism import Array, Comparison, compare
 from ..data import open_source
 from ..generative import Data, checkpoints
-from ..generative.evaluation import Classifier, fitted
-from ..generative.runs import grid
+from ..generative.evaluation import Classifier, load_or_train_classifier
+from ..generative.images import image_grid
 from ..kernels import Kernel, Witness
 from ..learning import fit_kernel
 from ..twosample import mmd_test
@@ -69,14 +70,14 @@ def run(
     extra("matplotlib"), extra("scipy.stats")
     steps, draws = steps or STEPS["quick" if quick else "full"], DRAWS["quick" if quick else "full"]
     data = generative.load(gans.DATA)
-    brought = given(samples, data) if samples else None  # what does not fit is said before anything is trained
+    brought = read_samples(samples, data) if samples else None  # what does not fit is said before anything is trained
     out.mkdir(parents=True, exist_ok=True)
     binary = replace(data, name=f"{data.name}, black and white", rows=data.rows.round(), held_out=data.held_out.round())
-    classifier = fitted(binary, out, progress=progress)
+    classifier = load_or_train_classifier(binary, out, progress=progress)
     titles = (samples.stem,) if samples else (LEADING,) if quick else (LEADING, *OTHERS)
     result: dict[str, Any] = {"data": data.name, "draws": draws, "accuracy": classifier.accuracy, "models": {}}
     for title in titles:
-        rows = drawn(title, data, out, steps, progress) if brought is None else brought
+        rows = sample_model(title, data, out, steps, progress) if brought is None else brought
         leading = title == titles[0]
         found = criticise(title, binary, rows.round(), classifier, out, draws, leading, progress)
         result["models"][title] = found | {"iterations": None if samples else gans.settings(title, steps)["steps"]}
@@ -85,20 +86,20 @@ def run(
     return result
 
 
-def drawn(title: str, data: Data, out: Path, steps: int, progress: bool | None) -> Tensor:
+def sample_model(title: str, data: Data, out: Path, steps: int, progress: bool | None) -> Tensor:
     """As many samples of a model as there are test images; it is trained first if it has not been."""
-    model = gans.trained(title, data, out, steps, progress=progress)
-    return model.sample(len(data.held_out), checkpoints.seeded(2)).cpu()
+    model = gans.train_or_resume(title, data, out, steps, progress=progress)
+    return model.sample(len(data.held_out), checkpoints.make_generator(2)).cpu()
 
 
-def given(path: Path, data: Data) -> Tensor:
+def read_samples(path: Path, data: Data) -> Tensor:
     """Samples from a file, as rows from 0 to 1."""
-    source = open_source(str(path), "--samples")
+    source = open_source(str(path), "samples")
     rows = source.content.planes(slice(None), torch.float32).flatten(1) if hasattr(source.content, "planes") else None
     if rows is None or rows.shape[1] != data.pixels:
-        raise ValueError(f"--samples ({path}) must hold images of {' × '.join(map(str, data.shape))} pixels.")
+        raise InputError(f"{path} must hold images of {' × '.join(map(str, data.shape))} pixels.")
     if len(rows) < 2 * LEARNED + SIZES[-1]:
-        raise ValueError(f"--samples ({path}) holds {len(rows)} images, but {2 * LEARNED + SIZES[-1]} are needed.")
+        raise InputError(f"{path} holds {len(rows)} images, but {2 * LEARNED + SIZES[-1]} are needed.")
     return rows
 
 
@@ -155,7 +156,7 @@ def tests(
             test: Callable[..., Any] = witness_test if isinstance(kernel, Witness) else mmd_test
             for size in SIZES:
                 found[name][str(size)] = [
-                    test(*draw_of(fresh, size, r), kernel, permutations=PERMUTATIONS, rng=r).pvalue
+                    test(*draw_rows(fresh, size, r), kernel, permutations=PERMUTATIONS, rng=r).pvalue
                     for r in range(draws)
                 ]
                 if report is not None:
@@ -163,7 +164,7 @@ def tests(
     return found
 
 
-def draw_of(fresh: tuple[Tensor, Tensor], size: int, seed: int) -> tuple[Tensor, Tensor]:
+def draw_rows(fresh: tuple[Tensor, Tensor], size: int, seed: int) -> tuple[Tensor, Tensor]:
     """So many images of each side, none of which was learned from or looked at."""
     draws = np.random.default_rng([seed, size])
     x, y = (rows[torch.from_numpy(draws.choice(len(rows), size, replace=False))] for rows in fresh)
@@ -182,17 +183,17 @@ def digits(classifier: Classifier, fresh: tuple[Tensor, Tensor], draws: int) -> 
         return float(stats.chi2_contingency(counts[:, counts.sum(0) > 0]).pvalue)
 
     shares = [(labels.bincount(minlength=classes) / len(labels)).tolist() for labels in seen]
-    of_draws = {str(size): [pvalue(*draw_of((seen[0], seen[1]), size, r)) for r in range(draws)] for size in SIZES}
+    of_draws = {str(size): [pvalue(*draw_rows((seen[0], seen[1]), size, r)) for r in range(draws)] for size in SIZES}
     return {"shares": shares, "all": pvalue(*seen), "draws": of_draws}
 
 
-def informative(found: dict[str, Any]) -> int:
+def informative_size(found: dict[str, Any]) -> int:
     """The largest size at which the median heuristic still misses much."""
-    power = {size: rejected(found["tests"]["median"][str(size)]) for size in SIZES}
+    power = {size: rejection_rate(found["tests"]["median"][str(size)]) for size in SIZES}
     return max((size for size in SIZES if power[size] < INFORMATIVE), default=SIZES[0])
 
 
-def rejected(pvalues: list[float]) -> float:
+def rejection_rate(pvalues: list[float]) -> float:
     """The share of draws in which a test rejects."""
     return float(np.mean(np.array(pvalues) <= ALPHA))
 
@@ -201,7 +202,7 @@ def table(result: dict[str, Any]) -> str:
     """For each model: power of each kernel at each size, p-values at the most informative one, and the χ² test."""
     lines = []
     for title, found in result["models"].items():
-        size = informative(found)
+        size = informative_size(found)
         iterations = "" if found["iterations"] is None else f", {found['iterations']:,} iterations"
         lines += [
             f"MNIST against {title}{iterations}: power at α = {ALPHA}, {result['draws']} draws, "
@@ -211,11 +212,11 @@ def table(result: dict[str, Any]) -> str:
         for name, (label, _) in LABELS.items():
             pvalues = found["tests"][name]
             least = np.mean(np.array(pvalues[str(size)]) < 1.5 / (PERMUTATIONS + 1))
-            powers = "".join(f"{rejected(pvalues[str(m)]):7.2f}" for m in SIZES)
+            powers = "".join(f"{rejection_rate(pvalues[str(m)]):7.2f}" for m in SIZES)
             paper = f"{PAPER[name]:7.2f}" if name in PAPER and title == LEADING else ""
             lines.append(f"  {label:26}{powers}{max(pvalues[str(size)]):12.3f}{least:10.2f}{paper}")
         chi2 = found["digits"]
-        rates = "".join(f"{rejected(chi2['draws'][str(m)]):7.2f}" for m in SIZES)
+        rates = "".join(f"{rejection_rate(chi2['draws'][str(m)]):7.2f}" for m in SIZES)
         lines += [
             f"  {'χ² of digits':26}{rates}   all images together p = {chi2['all']:.2g}",
             "",
@@ -232,7 +233,7 @@ def draw(title: str, found: Comparison, images: list[Array], out: Path) -> None:
         above, below = figure.subfigures(2, 1, height_ratios=(1.05, 1))
         shown = above.subplots(1, 3)
         for axis, letter, name, part in zip(shown, "ab", ("MNIST", title), images, strict=False):
-            axis.imshow(1 - grid(part[:100]), cmap="gray", vmin=0, vmax=1, interpolation="nearest")
+            axis.imshow(1 - image_grid(part[:100]), cmap="gray", vmin=0, vmax=1, interpolation="nearest")
             axis.set_title(f"({letter}) {name}", color=colours["ab".index(letter)])
         weights = found.weights.values.reshape(images[0].shape[1:])
         drawn = shown[2].imshow(weights, cmap="magma_r", vmin=0)

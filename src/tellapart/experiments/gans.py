@@ -21,9 +21,11 @@ from .._util.extras import extra
 from .._util.files import write_json
 from .._util.progress import ProgressLike
 from ..generative import Data, checkpoints
-from ..generative.evaluation import evaluate, fitted
+from ..generative.callbacks import EVALUATED_ROWS, evaluate_on_held_out
+from ..generative.evaluation import evaluate, load_or_train_classifier
+from ..generative.images import as_images, image_grid
 from ..generative.models import Model
-from ..generative.runs import LOOKED_AT, against, as_images, grid, seconds_per_step, steps_done
+from ..generative.runs import seconds_per_step, steps_done
 
 DATA = "mnist"
 #: What is drawn, the model, and its settings besides those of the paper.
@@ -55,7 +57,7 @@ def run(out: Path, quick: bool = False, steps: int | None = None, progress: bool
     titles = MODELS if quick or steps else MODELS | BASELINES
     steps = steps or STEPS["quick" if quick else "full"]
     data = generative.load(DATA)
-    classifier = fitted(data, out, progress=progress)
+    classifier = load_or_train_classifier(data, out, progress=progress)
     result: dict[str, Any] = {
         "data": DATA,
         "steps": steps,
@@ -65,41 +67,43 @@ def run(out: Path, quick: bool = False, steps: int | None = None, progress: bool
         "seeds": {},
     }
 
-    def judged(title: str, steps: int, **more: Any) -> tuple[Tensor, dict[str, Any]]:
-        model = trained(title, data, out, steps, progress=progress, **more)
-        rows = model.sample(SAMPLES, checkpoints.seeded(1))
-        found = {"model": (MODELS | BASELINES)[title][0], "settings": settings(title, steps, **more)}
-        return rows, found | against(model, data, seed=1) | evaluate(rows, classifier).as_dict()
+    def train_and_evaluate(title: str, steps: int, seed: int | None = None) -> tuple[Tensor, dict[str, Any]]:
+        model = train_or_resume(title, data, out, steps, seed, progress)
+        rows = model.sample(SAMPLES, checkpoints.make_generator(1))
+        found = {"model": (MODELS | BASELINES)[title][0], "settings": settings(title, steps), "seed": seed or 0}
+        return rows, found | evaluate_on_held_out(model, data, rng=1) | evaluate(rows, classifier).as_dict()
 
     pictures = {}
     for title in titles:
-        rows, result["models"][title] = judged(title, steps)
-        pictures[title] = grid(as_images(rows[:100], data.shape))
+        rows, result["models"][title] = train_and_evaluate(title, steps)
+        pictures[title] = image_grid(as_images(rows[:100], data.shape))
         write_json(out / "gans.json", result)
     draw(pictures, steps, out)
     for title in () if quick else REPEATED:
-        result["seeds"][title] = [judged(title, steps // 6, seed=seed)[1] for seed in SEEDS]
+        result["seeds"][title] = [train_and_evaluate(title, steps // 6, seed)[1] for seed in SEEDS]
         write_json(out / "gans.json", result)
     print(table(result))
     return result
 
 
-def trained(title: str, data: Data, out: Path, steps: int, *, progress: ProgressLike = None, **more: Any) -> Model[Any]:
+def train_or_resume(
+    title: str, data: Data, out: Path, steps: int, seed: int | None = None, progress: ProgressLike = None
+) -> Model[Any]:
     """A model of the table, trained if it is not there, after saying how long that will take."""
-    name, wanted = (MODELS | BASELINES)[title][0], settings(title, steps, **more)
-    words = [title.replace(",", "").replace(" ", "-"), str(steps), *map(str, more.values())]
+    name, wanted = (MODELS | BASELINES)[title][0], settings(title, steps)
+    words = [title.replace(",", "").replace(" ", "-"), str(steps), *([] if seed is None else [str(seed)])]
     folder = out / "gans" / "-".join(words)
     left = wanted["steps"] - steps_done(folder)
     if left > 0:
         minutes = left * seconds_per_step(name, data, wanted) / 60
         print(f"{title}: {left:,} iterations to go, about {minutes:.0f} minutes, in {folder}", flush=True)
-    return generative.train(name, data, folder, wanted, resume=True, progress=progress)
+    return generative.train(name, data, folder, wanted, rng=seed or 0, resume=True, progress=progress)
 
 
-def settings(title: str, steps: int, **more: Any) -> dict[str, Any]:
+def settings(title: str, steps: int) -> dict[str, Any]:
     """What a model of the table is trained with."""
     name, given = (MODELS | BASELINES)[title]
-    return given | more | {"steps": steps * PER_STEP.get(name, 1)}
+    return given | {"steps": steps * PER_STEP.get(name, 1)}
 
 
 def table(result: dict[str, Any]) -> str:
@@ -107,13 +111,13 @@ def table(result: dict[str, Any]) -> str:
     heads = ("iterations", "MMD²", "t", "p", "rarest", "classes", "entropy", "confidence")
     widths = (10, 9, 7, 6, 7, 8, 8, 11)
     lines = [
-        f"{result['data']}; {LOOKED_AT:,} samples against held-out data",
+        f"{result['data']}; {EVALUATED_ROWS:,} samples against held-out data",
         " ".join([" " * 31, *(f"{head:>{width}}" for head, width in zip(heads, widths, strict=True))]),
         *(_line(title, row) for title, row in result["models"].items()),
         f"{'held-out data':31} {'':35} {_classified(result['held out'])}",
     ]
     for title, rows in result["seeds"].items():
-        lines += [_line(f"{title}, seed {row['settings']['seed']}", row) for row in rows]
+        lines += [_line(f"{title}, seed {row['seed']}", row) for row in rows]
     return "\n".join(lines)
 
 

@@ -69,7 +69,7 @@ def run(out: Path, quick: bool = False, progress: bool | None = None) -> dict[st
                 progress=progress,
             )
             found.to_html(path.with_suffix(".html"), f"tellapart reproduce planted: {name}")
-            write_json(path, pointed(found, problem))
+            write_json(path, summarise(found, problem))
         result[name] = json.loads(path.read_text())
     result["none"] = level(images, REPETITIONS["quick" if quick else "full"], out, progress)
     write_json(out / "planted.json", result)
@@ -100,17 +100,17 @@ def dead_column(images: Tensor, labels: Array, rng: np.random.Generator) -> Prob
     return Problem(images[first], Y, np.zeros(size, bool), np.ones(size, bool), "ard")
 
 
-def turned(images: Tensor, labels: Array, rng: np.random.Generator) -> Problem:
+def rotate_some(images: Tensor, labels: Array, rng: np.random.Generator) -> Problem:
     """5 % of the images are turned a little."""
     size = ROWS["turned images"]
     first, rest = split(images, size, rng)
     marked = rng.permutation(size) < size // 20
     Y = images[rest[:size]].clone()
-    Y[torch.from_numpy(marked)] = rotated(Y[torch.from_numpy(marked)], DEGREES)
+    Y[torch.from_numpy(marked)] = rotate(Y[torch.from_numpy(marked)], DEGREES)
     return Problem(images[first], Y, np.zeros(size, bool), marked, "witness")
 
 
-def rotated(images: Tensor, degrees: float) -> Tensor:
+def rotate(images: Tensor, degrees: float) -> Tensor:
     """The images turned about their centres."""
     angle = math.radians(degrees)
     turn = torch.tensor([[math.cos(angle), -math.sin(angle), 0], [math.sin(angle), math.cos(angle), 0]])
@@ -120,10 +120,10 @@ def rotated(images: Tensor, degrees: float) -> Tensor:
     return moved[:, 0].round().to(images.dtype)
 
 
-DEFECTS = {"too few ones": rare_digit, "dead column": dead_column, "turned images": turned}
+DEFECTS = {"too few ones": rare_digit, "dead column": dead_column, "turned images": rotate_some}
 
 
-def pointed(found: Comparison, problem: Problem) -> dict[str, Any]:
+def summarise(found: Comparison, problem: Problem) -> dict[str, Any]:
     """What the comparison says, and how much of what it shows is the defect."""
     weights = found.weights.values.reshape(problem.X.shape[1:])
     shares = {}

@@ -150,7 +150,7 @@ def stored_kernel(X: Any, Y: Any) -> torch.Tensor:
     return (torch.cat([Z, halves, ones], 1) @ torch.cat([Z, ones, halves], 1).T).exp_()
 
 
-def ours(null: Literal["permutation", "binned"], X: Any, Y: Any, matrix: Precomputed | None) -> Trial:
+def time_ours(null: Literal["permutation", "binned"], X: Any, Y: Any, matrix: Precomputed | None) -> Trial:
     """The test of this package, without and with a matrix given."""
     result = mmd_test(X, Y, null=null, permutations=DRAWS, rng=0)
     given = math.nan
@@ -160,7 +160,9 @@ def ours(null: Literal["permutation", "binned"], X: Any, Y: Any, matrix: Precomp
     return Trial(result.seconds, given, result.statistic, result.pvalue)
 
 
-def stored(null: Callable[[Any, int, np.random.Generator], Any], X: Any, Y: Any, matrix: Precomputed | None) -> Trial:
+def time_stored(
+    null: Callable[[Any, int, np.random.Generator], Any], X: Any, Y: Any, matrix: Precomputed | None
+) -> Trial:
     """A test that makes the kernel matrix and then works on it; ``null`` gives the statistic and its distribution."""
     start = time.perf_counter()
     K = stored_kernel(X, Y).numpy()
@@ -266,13 +268,13 @@ def _mmd2(xx: Any, yy: Any, xy: Any, m: int) -> Any:
 
 #: Colours of Okabe and Ito, which everybody can tell apart.
 METHODS = {
-    "naive": Method("NumPy, indexing the matrix", 2, 1.75, "#666666", partial(stored, naive)),
-    "scipy": Method("Spectral, SciPy", 3, 3, "#CC79A7", partial(stored, partial(spectral, "scipy"))),
-    "torch": Method("Spectral, torch (MKL)", 3, 3, "#009E73", partial(stored, partial(spectral, "torch"))),
-    "one pass": Method("The paper’s algorithm, numba", 2, 1, "#D55E00", partial(stored, partial(one_pass, False))),
-    "tuned": Method("The same, tuned (numba)", 2, 1, "#E69F00", partial(stored, partial(one_pass, True))),
-    "permutation": Method("tellapart, permutations", 2, 0, "#0072B2", partial(ours, "permutation")),
-    "binned": Method("tellapart, binned", 2, 0, "#56B4E9", partial(ours, "binned")),
+    "naive": Method("NumPy, indexing the matrix", 2, 1.75, "#666666", partial(time_stored, naive)),
+    "scipy": Method("Spectral, SciPy", 3, 3, "#CC79A7", partial(time_stored, partial(spectral, "scipy"))),
+    "torch": Method("Spectral, torch (MKL)", 3, 3, "#009E73", partial(time_stored, partial(spectral, "torch"))),
+    "one pass": Method("The paper’s algorithm, numba", 2, 1, "#D55E00", partial(time_stored, partial(one_pass, False))),
+    "tuned": Method("The same, tuned (numba)", 2, 1, "#E69F00", partial(time_stored, partial(one_pass, True))),
+    "permutation": Method("tellapart, permutations", 2, 0, "#0072B2", partial(time_ours, "permutation")),
+    "binned": Method("tellapart, binned", 2, 0, "#56B4E9", partial(time_ours, "binned")),
 }
 
 

@@ -1,4 +1,4 @@
-"""What a checkpoint keeps: every tensor of networks and optimisers by name, and their plain settings."""
+"""What a checkpoint holds: every tensor of networks and optimisers by name, and their plain settings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,11 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from .._util.errors import InputError
 from .._util.files import read_tensors
+
+#: What every checkpoint of a run says of itself.
+FACTS = ("model", "settings", "seed", "step", "data", "device", "optimisers")
 
 
 def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -18,7 +22,16 @@ def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     return read_tensors(path, "a checkpoint of a training run")
 
 
-def state_of(
+def read_run(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """The tensors and the facts of a checkpoint of a training run, whose facts are all there."""
+    tensors, facts = read(path)
+    lacking = [name for name in FACTS if name not in facts]
+    if lacking:
+        raise InputError(f"{path} is not a checkpoint of a training run: it lacks {', '.join(lacking)}.")
+    return tensors, facts
+
+
+def collect_state(
     networks: Mapping[str, nn.Module], optimisers: Mapping[str, Optimizer]
 ) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """All tensors of networks and optimisers by name, and the optimisers' plain settings."""
@@ -33,13 +46,13 @@ def state_of(
     return tensors, {"optimisers": groups}
 
 
-def restore(
+def restore_state(
     networks: Mapping[str, nn.Module],
     optimisers: Mapping[str, Optimizer],
     tensors: Mapping[str, Tensor],
     facts: Mapping[str, Any],
 ) -> None:
-    """Bring networks and optimisers to the state that `state_of` saw."""
+    """Bring networks and optimisers to the state that `collect_state` saw."""
     for name, network in networks.items():
         prefix = f"network/{name}/"
         network.load_state_dict({k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)})
@@ -53,6 +66,24 @@ def restore(
         optimiser.load_state_dict({"state": state, "param_groups": facts["optimisers"][name]})
 
 
-def seeded(seed: int, device: torch.device | str = "cpu") -> torch.Generator:
-    """A generator of its own."""
+def check_shapes(path: Path, tensors: Mapping[str, Tensor], shapes: Mapping[str, torch.Size]) -> None:
+    """Complain where a checkpoint does not hold the networks that its settings describe.
+
+    A file whose settings ask for networks of another size is found out before memory is taken for them.
+    """
+    held = {key.removeprefix("network/"): value.shape for key, value in tensors.items() if key.startswith("network/")}
+    for name in sorted(held.keys() | shapes.keys()):
+        if held.get(name) != shapes.get(name):
+            raise InputError(
+                f"{path} is damaged: by its settings, {name} has shape {_describe(shapes.get(name))}, "
+                f"but the file holds {_describe(held.get(name))}."
+            )
+
+
+def _describe(shape: torch.Size | None) -> str:
+    return "no tensor" if shape is None else str(tuple(shape))
+
+
+def make_generator(seed: int, device: torch.device | str = "cpu") -> torch.Generator:
+    """A random generator that starts from ``seed``."""
     return torch.Generator(device).manual_seed(seed)

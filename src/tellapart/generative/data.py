@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from .._util.errors import InputError, InputFileError
 from ..data import datasets, open_source
 from ..data.images import Images
 
@@ -42,25 +43,38 @@ class Data:
         """Tells one data set from another, so that a run is not resumed on other data."""
         return hashlib.sha256(self.rows.numpy().tobytes()).hexdigest()[:16]
 
-    def labelled(self, count: int, rng: torch.Generator) -> tuple[Tensor, Tensor]:
+    def choose_labelled(self, count: int, rng: torch.Generator) -> tuple[Tensor, Tensor]:
         """``count`` rows with their labels, equally many of each class."""
         assert self.labels is not None
         classes = self.labels.unique()
         order = torch.randperm(len(self.rows), generator=rng)
         chosen = torch.cat([order[self.labels[order] == c][: count // len(classes)] for c in classes])
         if len(chosen) < count // len(classes) * len(classes) or not len(chosen):
-            raise ValueError(
-                f"labels={count} asks for {count // len(classes)} of each class, and {self.name} has less."
+            raise InputError(
+                f"labels={count} asks for {count // len(classes)} of each class, but {self.name} has fewer."
             )
         return self.rows[chosen], self.labels[chosen]
 
 
-def load(name: str, held_out: float = 1 / 6) -> Data:
-    """MNIST, digits, or images of whatever kind `samples.open_source` reads, of which a share is held out.
+def load(name: str, *, held_out: float = 1 / 6, image_size: tuple[int, int] | None = None) -> Data:
+    """MNIST, digits, or images of whatever kind is read, of which a share is held out.
 
+    Parameters
+    ----------
+    name
+        ``"mnist"``, ``"digits"``, or the path of a folder of images or of a file of them.
+    held_out
+        The share to hold out. MNIST has its own test images.
+    image_size
+        Bring the images of a folder or file to this size.
+
+    Examples
+    --------
     >>> load("digits").rows.shape
     torch.Size([1498, 64])
     """
+    if name in ("mnist", "digits") and image_size is not None:
+        raise InputError(f"The images of {name} have their own size.", "Leave out {image_size}.", image_size=...)
     if name == "mnist":
         train, labels, test, test_labels = datasets.mnist()
         # The first half of MNIST's test images was written by other people than the second: in random order, any part
@@ -72,11 +86,13 @@ def load(name: str, held_out: float = 1 / 6) -> Data:
         images, labels = datasets.digits(labels=True)
         return _split(name, (8, 8), images.flatten(1).float(), labels, held_out)
     if not Path(name).exists():
-        raise ValueError(f"--data must be mnist, digits, a folder of images or a file of them, but is {name!r}.")
-    source = open_source(name, "data")
+        raise InputFileError(
+            f"{name!r} does not exist.", "{data} takes mnist, digits, a folder of images, or a file of them.", data=...
+        )
+    source = open_source(name, "data", image_size=image_size)
     content = source.content
     if not isinstance(content, Images):
-        raise ValueError(f"{name} holds a {source.kind}, but generative models are trained on images.")
+        raise InputError(f"{name} holds a {source.kind}, but generative models are trained on images.")
     rows = content.planes(slice(None), torch.float32).movedim(1, -1).flatten(1)
     return _split(str(Path(name).resolve()), content.shape, rows, None, held_out)
 

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 from torch.optim import Adam
 
+from .._util.errors import InputError
 from .._util.files import write_tensors
 from .._util.progress import ProgressLike, progress_bar
 from . import checkpoints
@@ -37,7 +38,7 @@ class Evaluation:
     confidence
         The mean probability of the class that the classifier chose. About 0.99 for real digits; low for what is none.
     accuracy
-        Of the classifier, on held-out data: what all this is worth.
+        The classifier's accuracy on held-out data: what all this is worth.
     """
 
     proportions: list[float]
@@ -47,12 +48,12 @@ class Evaluation:
     accuracy: float
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The fields as plain values, for JSON."""
         return asdict(self)
 
 
 class Classifier(nn.Module):
-    """One hidden layer, and probabilities of classes. `fitted` trains one."""
+    """One hidden layer, and probabilities of classes. `load_or_train_classifier` makes one."""
 
     def __init__(self, pixels: int, classes: int, rng: torch.Generator, hidden: int = 256) -> None:
         super().__init__()
@@ -64,19 +65,20 @@ class Classifier(nn.Module):
         return self.layers(rows)[-1]  # type: ignore[no-any-return]
 
 
-def fitted(data: Data, folder: Path, *, epochs: int = 8, seed: int = 0, progress: ProgressLike = None) -> Classifier:
+def load_or_train_classifier(data: Data, folder: Path, *, epochs: int = 8, progress: ProgressLike = None) -> Classifier:
     """A classifier of this data: read from ``folder`` if it is there, otherwise trained and written to it.
 
-    It is trained with noise on its pixels, so that it does not depend on what no eye would see.
+    It is trained with noise on its pixels, so that it does not depend on what no eye would see. The same data give the
+    same classifier: it is an instrument, and what it measures should be comparable.
     """
     if data.labels is None or data.held_out_labels is None:
-        raise ValueError(f"{data.name} has no labels, so no classifier can be trained to look at samples.")
-    rng = checkpoints.seeded(seed)
+        raise InputError(f"{data.name} has no labels, so that no classifier can be trained on it.")
+    rng = checkpoints.make_generator(0)
     classifier = Classifier(data.pixels, data.classes, rng)
-    path = folder / f"classifier-{data.digest}-{epochs}-{seed}.safetensors"
+    path = folder / f"classifier-{data.digest}-{epochs}.safetensors"
     if path.exists():
         tensors, facts = checkpoints.read(path)
-        checkpoints.restore({"classifier": classifier}, {}, tensors, facts)
+        checkpoints.restore_state({"classifier": classifier}, {}, tensors, facts)
         classifier.accuracy = facts["accuracy"]
         return classifier
     optimiser = Adam(classifier.parameters(), 1e-3)
@@ -97,7 +99,7 @@ def fitted(data: Data, folder: Path, *, epochs: int = 8, seed: int = 0, progress
         right = classifier(data.held_out).argmax(1) == data.held_out_labels
     classifier.accuracy = float(right.double().mean())
     folder.mkdir(parents=True, exist_ok=True)
-    tensors, facts = checkpoints.state_of({"classifier": classifier}, {})
+    tensors, facts = checkpoints.collect_state({"classifier": classifier}, {})
     write_tensors(path, tensors, facts | {"accuracy": classifier.accuracy})
     return classifier
 
@@ -110,7 +112,7 @@ def evaluate(rows: Tensor, classifier: Classifier) -> Evaluation:
     >>> import tempfile
     >>> digits = load("digits")
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     found = evaluate(digits.held_out, fitted(digits, Path(folder)))
+    ...     found = evaluate(digits.held_out, load_or_train_classifier(digits, Path(folder)))
     >>> found.covered, found.entropy > 2.2
     (10, True)
     """

@@ -1,0 +1,138 @@
+"""What happens in a training run besides training: the log, evaluations, pictures, TensorBoard."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from .._util.files import atomic_write_text
+from .._util.rng import RNG, seed_of
+from ..stats.estimators import estimate
+from ..twosample import mmd_test
+from . import checkpoints
+from .data import Data
+from .images import as_images, image_grid
+from .models import Model
+from .models.base import paper_kernel
+from .seeds import EVALUATION, derive_seed
+
+if TYPE_CHECKING:
+    from .trainer import Trainer
+
+#: Rows of each side that an evaluation compares.
+EVALUATED_ROWS = 1000
+
+
+class Callback:
+    """Told of what happens in a run; every method does nothing unless a subclass overrides it."""
+
+    def on_start(self, trainer: Trainer) -> None:
+        """Training begins, or goes on at ``trainer.step``."""
+
+    def on_log(self, trainer: Trainer, scalars: Mapping[str, float]) -> None:
+        """There are numbers for the log: every ``log_every`` steps, at the last, and from other callbacks."""
+
+    def on_evaluate(self, trainer: Trainer) -> None:
+        """It is time to evaluate: every ``evaluate_every`` steps, and at the last."""
+
+    def on_end(self, trainer: Trainer) -> None:
+        """Training is over: done, failed or interrupted."""
+
+
+class LogFile(Callback):
+    """``log.jsonl``: one line for every `on_log`."""
+
+    def on_start(self, trainer: Trainer) -> None:
+        """Take out what a killed run logged after its last checkpoint: it will be logged again."""
+        path = trainer.out / "log.jsonl"
+        atomic_write_text(path, "".join(json.dumps(entry) + "\n" for entry in read_log(path, trainer.step)))
+
+    def on_log(self, trainer: Trainer, scalars: Mapping[str, float]) -> None:
+        """Add a line."""
+        with (trainer.out / "log.jsonl").open("a") as file:
+            file.write(json.dumps({"step": trainer.step} | dict(scalars)) + "\n")
+
+
+def read_log(path: Path, last: int | None = None) -> list[dict[str, Any]]:
+    """The lines of a log up to a step; a line that was cut off is left out."""
+    lines = path.read_text().splitlines(keepends=True) if path.exists() else []
+    entries = [json.loads(line) for line in lines if line.endswith("\n")]
+    return [entry for entry in entries if last is None or entry["step"] <= last]
+
+
+class EvaluateOnHeldOut(Callback):
+    """Logs how samples differ from held-out data: MMD², t and the p-value of the permutation test."""
+
+    def on_evaluate(self, trainer: Trainer) -> None:
+        """Log ``held_out/mmd2``, ``held_out/t`` and ``held_out/pvalue``."""
+        found = evaluate_on_held_out(trainer.model, trainer.data, rng=trainer.seed)
+        trainer.log({f"held_out/{key}": value for key, value in found.items()})
+
+
+def evaluate_on_held_out(
+    model: Model[Any], data: Data, n: int = EVALUATED_ROWS, *, rng: RNG = None
+) -> dict[str, float]:
+    """MMD², t and p-value of samples against held-out data, with the kernel of the paper on raw pixels."""
+    n, seed = min(n, len(data.held_out)), seed_of(rng)
+    made = model.sample(n, checkpoints.make_generator(derive_seed(seed, EVALUATION))).cpu()
+    kernel = paper_kernel(model.settings_class().bandwidths, data.pixels)
+    with torch.no_grad():
+        found = estimate(made, data.held_out[:n], kernel)
+        test = mmd_test(made, data.held_out[:n], kernel, permutations=199, rng=seed)
+    return {"mmd2": float(found.mmd2), "t": float(found.t), "pvalue": float(test.pvalue)}
+
+
+class SavePictures(Callback):
+    """``samples/step-….png``: samples of the same noise at every evaluation, if Pillow is installed."""
+
+    def on_evaluate(self, trainer: Trainer) -> None:
+        """Write a picture."""
+        if find_spec("PIL"):
+            from PIL import Image
+
+            Image.fromarray(sample_picture(trainer)).save(trainer.out / "samples" / f"step-{trainer.step:06}.png")
+
+
+class TensorBoard(Callback):
+    """``tensorboard/``: every scalar of the log, and pictures of samples, if TensorBoard is installed."""
+
+    def __init__(self) -> None:
+        self.writer: Any = None
+
+    def on_start(self, trainer: Trainer) -> None:
+        """Open the writer; what a killed run wrote after its last checkpoint is purged."""
+        if find_spec("tensorboard"):
+            from torch.utils.tensorboard import SummaryWriter
+
+            self.writer = SummaryWriter(str(trainer.out / "tensorboard"), purge_step=trainer.step + 1)
+
+    def on_log(self, trainer: Trainer, scalars: Mapping[str, float]) -> None:
+        """Add what was logged."""
+        if self.writer is not None:
+            for key, value in scalars.items():
+                self.writer.add_scalar(key, value, trainer.step)
+
+    def on_evaluate(self, trainer: Trainer) -> None:
+        """Add a picture of samples."""
+        if self.writer is not None:
+            picture = sample_picture(trainer)
+            self.writer.add_image("samples", picture, trainer.step, dataformats="HW" if picture.ndim == 2 else "HWC")
+            self.writer.flush()
+
+    def on_end(self, trainer: Trainer) -> None:
+        """Close the writer."""
+        if self.writer is not None:
+            self.writer.close()
+            self.writer = None
+
+
+def sample_picture(trainer: Trainer, n: int = 100) -> np.ndarray[Any, Any]:
+    """Samples side by side, of the same noise at every step."""
+    rng = checkpoints.make_generator(derive_seed(trainer.seed, EVALUATION))
+    return image_grid(as_images(trainer.model.sample(n, rng), trainer.data.shape))

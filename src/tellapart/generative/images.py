@@ -1,0 +1,22 @@
+"""Rows of numbers as pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+
+def as_images(rows: Tensor, shape: Sequence[int]) -> np.ndarray[Any, Any]:
+    """Rows from 0 to 1 as images of uint8."""
+    images: np.ndarray[Any, Any] = (rows.cpu() * 255).round().clamp(0, 255).to(torch.uint8).numpy()
+    return images.reshape(-1, *shape)
+
+
+def image_grid(images: np.ndarray[Any, Any], columns: int = 10) -> np.ndarray[Any, Any]:
+    """Images side by side in rows, as one image."""
+    rows = [np.concatenate(list(images[k : k + columns]), 1) for k in range(0, len(images), columns)]
+    return np.concatenate(rows, 0)

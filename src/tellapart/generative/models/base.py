@@ -1,0 +1,141 @@
+"""What all models have in common."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import ClassVar, Generic, TypeVar
+
+import torch
+from torch import Tensor, nn
+from torch.optim import SGD, Optimizer
+
+from ...kernels import Kernel, Mixture
+from ..data import Data
+from ..settings import Settings
+
+S = TypeVar("S", bound=Settings)
+
+
+class Diverged(ArithmeticError):
+    """A loss or its gradient is not finite."""
+
+
+class Model(Generic[S]):
+    """A generator and whatever helps to train it. A subclass builds networks and optimisers, and takes one step.
+
+    Parameters
+    ----------
+    settings
+        Of the type `settings_class`.
+    pixels, classes
+        Coordinates of a row of data, and how many labels there are (0: none).
+    rng
+        For the initial weights.
+
+    Attributes
+    ----------
+    networks, optimisers
+        By name. Together with the random state they are all that a checkpoint has to hold.
+    """
+
+    settings_class: ClassVar[type[Settings]]
+
+    def __init__(self, settings: S, pixels: int, classes: int, rng: torch.Generator) -> None:
+        self.settings = settings
+        self.networks = self.build_networks(pixels, classes, rng)
+        self.optimisers = self.build_optimisers(pixels)
+
+    @classmethod
+    def shapes(cls, settings: S, pixels: int, classes: int) -> dict[str, torch.Size]:
+        """The shapes of all tensors of the networks, ``{network}/{tensor}``, without taking memory for them."""
+        model = cls.__new__(cls)
+        model.settings = settings
+        with torch.device("meta"):
+            networks = model.build_networks(pixels, classes, torch.Generator())
+        return {f"{name}/{key}": v.shape for name, net in networks.items() for key, v in net.state_dict().items()}
+
+    def build_networks(self, pixels: int, classes: int, rng: torch.Generator) -> dict[str, nn.Module]:
+        """The networks by name, one of them ``"generator"``; made of `networks`' layers, which draw from ``rng``."""
+        raise NotImplementedError
+
+    def build_optimisers(self, pixels: int) -> dict[str, Optimizer]:
+        """The optimisers of the networks by name; also the place to make a loss."""
+        raise NotImplementedError
+
+    def prepare(self, data: Data, rng: torch.Generator) -> None:
+        """Take from the data what is needed besides batches."""
+
+    def step(self, number: int, rows: Tensor, rng: torch.Generator) -> dict[str, Tensor]:
+        """Take step ``number`` (from 1) on a batch of data, and return the losses."""
+        raise NotImplementedError
+
+    def decode(self, made: Tensor) -> Tensor:
+        """What the generator makes, as rows of data."""
+        return made
+
+    def noise(self, n: int, rng: torch.Generator) -> Tensor:
+        """What goes into the generator."""
+        return torch.rand(n, self.settings.noise, generator=rng, device=rng.device) * 2 - 1
+
+    @torch.no_grad()
+    def sample(self, n: int, rng: torch.Generator) -> Tensor:
+        """``n`` rows; a function of the weights and of ``rng``, which is a generator of the CPU."""
+        device = next(self.networks["generator"].parameters()).device
+        with self.eval_mode():
+            made = [
+                self.decode(self.networks["generator"](self.noise(min(1000, n - start), rng).to(device)))
+                for start in range(0, n, 1000)
+            ]
+        return torch.cat(made)
+
+    @contextmanager
+    def eval_mode(self) -> Iterator[None]:
+        """Without what networks do only while they are trained."""
+        for network in self.networks.values():
+            network.eval()
+        try:
+            yield
+        finally:
+            for network in self.networks.values():
+                network.train()
+
+    def descend(self, name: str, loss: Tensor) -> Tensor:
+        """One step of an optimiser, if the loss and its gradient are finite."""
+        optimiser = self.optimisers[name]
+        optimiser.zero_grad()
+        if not math.isfinite(float(loss.detach())):
+            raise Diverged(f"the loss of the {name} is {float(loss.detach())}")
+        loss.backward()
+        gradients = [p.grad for group in optimiser.param_groups for p in group["params"] if p.grad is not None]
+        norm = torch.nn.utils.get_total_norm(gradients)
+        if not math.isfinite(float(norm)):
+            raise Diverged(f"the gradient of the loss of the {name} is not finite")
+        if name == "generator" and self.settings.clip:
+            parameters = self.networks[name].parameters()
+            torch.nn.utils.clip_grads_with_norm_(parameters, self.settings.clip, norm)
+        optimiser.step()
+        return loss.detach()
+
+    def generate(self, n: int, rng: torch.Generator) -> Tensor:
+        """``n`` rows with a gradient."""
+        made: Tensor = self.networks["generator"](self.noise(n, rng))
+        if not torch.isfinite(made.detach().sum()):
+            raise Diverged("the generator makes rows that are not finite")
+        return made
+
+
+def paper_kernel(bandwidths: tuple[float, ...], coordinates: int) -> Kernel:
+    """The sum of Gaussians, for rows of so many coordinates."""
+    return Mixture([b * relative_size(coordinates) for b in bandwidths]).requires_grad_(False)
+
+
+def relative_size(coordinates: int) -> float:
+    """How long rows of so many coordinates are, in units of those of the paper, which had 784."""
+    return math.sqrt(coordinates / 784)
+
+
+def scaled_sgd(generator: nn.Module, s: Settings, coordinates: int) -> Optimizer:
+    """The generator's optimiser: the slope of a kernel goes as 1 over its bandwidth, so steps go with bandwidths."""
+    return SGD(generator.parameters(), s.learning_rate * relative_size(coordinates), s.momentum, fused=True)

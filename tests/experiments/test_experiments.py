@@ -67,10 +67,10 @@ def test_gans_draws_four_models_and_resumes(tmp_path, monkeypatch, capsys, small
     assert (tmp_path / "gans.png").stat().st_size > 10_000
     assert json.loads((tmp_path / "gans.json").read_text()) == first
     repeated = gans.run(tmp_path, steps=12)["seeds"]["feature matching"]
-    assert [row["settings"]["seed"] for row in repeated] == [0, 1, 2, 3, 4]
+    assert [row["seed"] for row in repeated] == [0, 1, 2, 3, 4]
     assert [row["settings"]["steps"] for row in repeated] == [2] * 5
     assert "feature matching, seed 4" in capsys.readouterr().out
-    monkeypatch.setattr(gans.generative.models.Model, "descend", None)  # what is done is not done again
+    monkeypatch.setattr(generative.Model, "descend", None)  # what is done is not done again
     assert gans.run(tmp_path, quick=True) == first
 
 
@@ -90,7 +90,7 @@ def test_criticism_trains_tests_and_is_not_done_again(tmp_path, monkeypatch, cap
     assert set(found["tests"]) == set(criticism.LABELS)
     assert all(len(found["tests"][name][size]) == 3 for name in criticism.LABELS for size in ("20", "60"))
     assert found["compared"]["pvalue"] < 0.01  # a model of 40 iterations draws no digits
-    assert criticism.rejected(found["tests"]["ard"]["60"]) == 1
+    assert criticism.rejection_rate(found["tests"]["ard"]["60"]) == 1
     assert len(found["compared"]["weights"]) == 64
     for name in ("criticism.png", "criticism.pdf", "criticism.html", "criticism.json"):
         assert (tmp_path / name).stat().st_size > 1000
@@ -105,7 +105,7 @@ def test_criticism_of_samples_that_are_real_finds_nothing_to_reject(tmp_path, mo
     np.save(tmp_path / "real.npy", (rows * 255).round().to(torch.uint8).reshape(-1, 8, 8).numpy())
     found = criticism.run(tmp_path, quick=True, samples=tmp_path / "real.npy")["models"]["real"]
     for name in criticism.LABELS:
-        assert criticism.rejected(found["tests"][name]["60"]) <= 0.2
+        assert criticism.rejection_rate(found["tests"][name]["60"]) <= 0.2
     assert found["iterations"] is None
 
 
@@ -137,8 +137,8 @@ def test_planted_defects_are_pointed_to(tmp_path, monkeypatch, capsys):
 
 def test_turning_an_image_four_times_by_90_degrees_changes_nothing():
     images = torch.arange(2 * 28 * 28).reshape(2, 28, 28).remainder(251).to(torch.uint8)
-    turned = planted.rotated(images, 90)
+    turned = planted.rotate(images, 90)
     assert torch.equal(turned, images.rot90(-1, (1, 2))) or torch.equal(turned, images.rot90(1, (1, 2)))
     for _ in range(3):
-        turned = planted.rotated(turned, 90)
+        turned = planted.rotate(turned, 90)
     assert torch.equal(turned, images)

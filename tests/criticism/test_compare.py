@@ -135,7 +135,7 @@ def test_the_seed_decides_and_is_told():
     again = ta.compare(X, Y, rng=first.test.seed, **QUICK)
     assert again.pvalue == first.pvalue
     assert np.array_equal(again.weights.values, first.weights.values)
-    assert first.settings["seed"] == first.test.seed
+    assert first.settings.seed == first.test.seed
 
 
 def test_swapped_halves_and_groups():
@@ -157,14 +157,14 @@ def test_many_rows_are_binned(monkeypatch):
 
 
 def test_of_very_many_rows_some_are_drawn(monkeypatch):
-    from tellapart.criticism import comparing
+    from tellapart.criticism import reading
 
-    monkeypatch.setattr(comparing, "ROWS", 100)
+    monkeypatch.setattr(reading, "ROWS", 100)
     X, Y = tables()
     c = ta.compare(X, Y[:90], rng=0, **QUICK)
     assert (len(c.x) + len(c.split.train_x), len(c.y) + len(c.split.train_y)) == (100, 90)
     assert c.notes == ("X: 100 rows were drawn at random.",)
-    assert len(ta.compare(X, Y, rng=0, reading={"max_rows": 200}, **QUICK).x) == 100
+    assert len(ta.compare(X, Y, rng=0, max_rows=200, **QUICK).x) == 100
 
 
 def test_a_column_that_counts_rows_is_pointed_out():
@@ -173,7 +173,7 @@ def test_a_column_that_counts_rows_is_pointed_out():
     Y.insert(0, "id", 60 + np.arange(60))
     c = ta.compare(X, Y, "witness", rng=0, **QUICK)
     assert c.notes == ("X: The column 'id' counts the rows. If it has no meaning, leave it out with drop=.",)
-    assert not ta.compare(X, Y, "witness", rng=0, reading={"drop": ["id"]}, **QUICK).notes
+    assert not ta.compare(X, Y, "witness", rng=0, drop=["id"], **QUICK).notes
 
 
 def test_too_few_permutations_to_find_anything():

@@ -170,7 +170,7 @@ def _compare(options: argparse.Namespace) -> int:
         "rng": options.seed,
         "max_memory": options.max_memory,
         "cluster": options.cluster,
-        "reading": {name: getattr(options, name) for name in wanted},
+        **{name: getattr(options, name) for name in wanted},
     }
     if options.estimate:
         print(compare_cost(x, y, options.kernel, **settings))

@@ -16,8 +16,7 @@ from .._util.errors import InputError
 from .._util.memory import memory_budget
 from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
-from ..engine import Memory
-from ..engine.compute import Compute
+from ..engine.compute import Compute, MemoryLike
 from ..kernels import Kernel
 from ..learning import Criterion, fit_kernel
 from ..twosample.fixed import check_level
@@ -30,7 +29,7 @@ from .witness import witness_values
 
 #: Tested rows up to which every row is relabelled; beyond, bins of rows, which cost next to nothing.
 _PERMUTED = 20_000
-#: How weights are learned again to see how stable they are.
+#: Steps and patience at the most, when weights are learned again to see how stable they are.
 _QUICK = {"steps": 150, "patience": 3}
 
 
@@ -58,7 +57,7 @@ def compare(
     standardise: Standardise = "auto",
     stability: int = 4,
     rng: RNG = None,
-    max_memory: Memory = None,
+    max_memory: MemoryLike = None,
     threads: int | None = None,
     cluster: Any = None,
     progress: ProgressLike = None,
@@ -165,7 +164,7 @@ def compare(
         )
 
         def relearn(x: Tensor, y: Tensor, rng: np.random.Generator) -> Kernel:
-            quick = options | _QUICK
+            quick = options | {name: min(most, options.get(name, most)) for name, most in _QUICK.items()}
             return fit_kernel(x, y, kernel, criterion, rng=rng, max_memory=compute.max_memory, progress=False, **quick)[
                 0
             ]

@@ -11,8 +11,7 @@ from typing import Any
 from .._util.memory import memory_budget
 from ..data import Encoding, Sample
 from ..data.arrays import Array
-from ..engine import Memory
-from ..engine.compute import Compute
+from ..engine.compute import Compute, MemoryLike
 from ..kernels import Kernel
 from ..learning import History
 from ..learning.splits import Split
@@ -131,7 +130,7 @@ class Comparison:
         """Whether the test rejects at level ``alpha``, by default that of the comparison."""
         return self.test.reject(self.alpha if alpha is None else alpha)
 
-    def witness(self, Z: Any, *, max_memory: Memory = None) -> Array:
+    def witness(self, Z: Any, *, max_memory: MemoryLike = None) -> Array:
         """The witness function at other rows: positive where X has more than Y.
 
         ``Z`` is given as X and Y were, and read as they were: with their ``columns``, ``missing``, ``features`` and so

@@ -10,7 +10,8 @@ from torch import Tensor
 
 from .._util.errors import InputError
 from .._util.rng import RNG, seed_of
-from ..engine import Cost, Memory
+from ..engine import Cost
+from ..engine.compute import MemoryLike
 from ..learning import Criterion
 from ..learning.starts import named_kernel
 from ..twosample.costs import mmd_test_cost
@@ -41,7 +42,7 @@ def compare_cost(
     features: Callable[[Tensor], Any] | None = None,
     standardise: Standardise = "auto",
     rng: RNG = None,
-    max_memory: Memory = None,
+    max_memory: MemoryLike = None,
     threads: int | None = None,
     cluster: Any = None,
 ) -> Cost:

@@ -12,12 +12,11 @@ from .. import engine
 from .._util.memory import memory_budget
 from ..data import as_pair, as_sample
 from ..data.arrays import Array
-from ..engine import Memory
-from ..engine.compute import Compute
+from ..engine.compute import Compute, MemoryLike
 from ..kernels import Kernel, as_kernel
 
 
-def witness(kernel: Kernel, X: Any, Y: Any, at: Any, *, max_memory: Memory = None) -> Array:
+def witness(kernel: Kernel, X: Any, Y: Any, at: Any, *, max_memory: MemoryLike = None) -> Array:
     """The witness function f(z) = mean_i k(x_i, z) - mean_j k(y_j, z): positive where X has more, negative where Y has.
 
     Parameters

@@ -13,6 +13,8 @@ from .svg import number
 
 #: Weights that are shown at once, and those that are in the page at all.
 _TOP, _MOST = 20, 500
+#: Pixels up to which weights can be read off the heat map.
+_READ_OFF = 10_000
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,21 @@ class Weight:
 
 
 @dataclass(frozen=True)
+class Heat:
+    """The weights of pixels as an image, and in thousandths of the largest, to be read under the pointer."""
+
+    image: str
+    sharp: bool
+    height: int
+    width: int
+    values: str
+    largest: str
+    quarter: str
+    gradient: str
+    leading: str
+
+
+@dataclass(frozen=True)
 class WeightsSection:
     """What weights mean, and either bars (``shown`` at once, the others on demand) or a heat map."""
 
@@ -35,7 +52,7 @@ class WeightsSection:
     shown: int
     left_out: int
     ranges: bool
-    heat: dict[str, Any] | None
+    heat: Heat | None
 
 
 def weights(c: Comparison) -> WeightsSection:
@@ -90,18 +107,18 @@ def _rows(c: Comparison) -> list[Weight]:
     ]
 
 
-def _heat(unit: Array, c: Comparison) -> dict[str, Any]:
-    """The weights of pixels as an image, and in thousandths of the largest, to be read under the pointer."""
+def _heat(unit: Array, c: Comparison) -> Heat:
     height, width = unit.shape
     thousandths = np.rint(unit**2 * 1000).astype(int).ravel().tolist()
-    return {
-        "image": pictures.heat_map(unit),
-        "sharp": pictures.is_sharp(unit.shape),
-        "height": height,
-        "width": width,
-        "values": " ".join(map(str, thousandths)) if len(thousandths) <= 10_000 else "",
-        "largest": number(float(c.weights.values.max())),
-        "quarter": number(float(c.weights.values.max()) / 4),
-        "gradient": pictures.gradient(),
-        "leading": c.weights.leading(1)[0][0],
-    }
+    largest = float(c.weights.values.max())
+    return Heat(
+        image=pictures.heat_map(unit),
+        sharp=pictures.is_sharp(unit.shape),
+        height=height,
+        width=width,
+        values=" ".join(map(str, thousandths)) if len(thousandths) <= _READ_OFF else "",
+        largest=number(largest),
+        quarter=number(largest / 4),
+        gradient=pictures.gradient(),
+        leading=c.weights.leading(1)[0][0],
+    )

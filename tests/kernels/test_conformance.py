@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import torch
-from kernel_cases import CASES, KNOWN, Case, D, M, N, cases_of, draw, engine_mmd2, full_mmd2, row_numbers
+from kernel_cases import CASES, KNOWN, REGISTERED, Case, D, M, N, cases_of, draw, engine_mmd2, full_mmd2, row_numbers
 from torch import Tensor
 
 import tellapart as ta
@@ -26,8 +26,8 @@ def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_registered_class_is_tried() -> None:
     """Also those with a formula have examples, which are of the class, for whoever wants some."""
     tried = {type(case.make()) for case in CASES}
-    assert set(kernels.REGISTRY.values()) <= tried
-    for kind in kernels.REGISTRY.values():
+    assert set(REGISTERED.values()) <= tried
+    for kind in REGISTERED.values():
         assert all(type(example) is kind for example in kind.examples(D))
         assert kind in KNOWN or cases_of(kind)
 

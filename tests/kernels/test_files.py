@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from kernel_cases import D, in_space
+from kernel_cases import REGISTERED, D, in_space
 from safetensors.torch import save_file
 from torch import nn
 
@@ -46,7 +46,7 @@ def test_load_names_a_file_that_is_no_kernel(tmp_path) -> None:
 @pytest.fixture
 def registry(monkeypatch):
     """Whatever a test registers is forgotten after it."""
-    monkeypatch.setattr("tellapart.kernels.registry.REGISTRY", dict(kernels.REGISTRY))
+    monkeypatch.setattr("tellapart.kernels.registry.REGISTRY", dict(REGISTERED))
     monkeypatch.setattr("tellapart.kernels.files.REGISTRY", kernels.registry.REGISTRY)
     return kernels.registry.REGISTRY
 

@@ -65,7 +65,7 @@ class Comparison:
 
     @property
     def pvalue(self) -> float:
-        """The p-value."""
+        """The p-value of the test; with swapped halves, that of both together."""
         return self.test.pvalue
 
     @property
@@ -100,7 +100,7 @@ class Comparison:
 
     @property
     def history(self) -> History:
-        """How it was learned."""
+        """How the kernel was learned."""
         return self.test.history
 
     @property
@@ -154,7 +154,7 @@ class Comparison:
         return f"p ≤ {self.pvalue_floor:.3g}" if self.at_floor else f"p = {self.pvalue:.3g}"
 
     def summary(self) -> str:
-        """A few lines for people."""
+        """The verdict, the size of the difference, and what it was computed from, in a few lines of text."""
         distance = self.kernel.distance_name
         lines = [
             self.verdict(),
@@ -206,7 +206,7 @@ class Comparison:
         }
 
     def to_json(self) -> str:
-        """The same as JSON."""
+        """What `to_dict` returns, as JSON."""
         return json.dumps(self.to_dict())
 
     def to_html(self, path: str | PathLike[str], command: str | None = None) -> None:

@@ -50,7 +50,7 @@ class Settings:
     versions: dict[str, str] = field(default_factory=_versions)
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain Python values."""
+        """The settings as plain Python values, for JSON."""
         return {
             "x": self.origins[0],
             "y": self.origins[1],

@@ -24,7 +24,7 @@ class Combination(Kernel):
         self.parts = nn.ModuleList(parts)
 
     def components(self) -> Mapping[str, Sequence[Kernel]]:
-        """The kernels it is made of."""
+        """The kernels it is made of, as its argument."""
         return {"parts": self.kernels}
 
     @classmethod

@@ -118,7 +118,7 @@ class Deep(Kernel):
         return (learned * (1 - epsilon) + epsilon) * self.original.tile(a[1], b[1], plan.parts[1])
 
     def components(self) -> Mapping[str, Kernel | None]:
-        """κ and q."""
+        """κ, and in the safe form q."""
         return {"kernel": self.kernel, "original": self.original}
 
     @classmethod

@@ -87,15 +87,15 @@ class ARD(Gaussian):
 
     @property
     def coordinate_scales(self) -> Tensor:
-        """The same, as every kernel is asked for it."""
+        """The scales, under the name by which every kernel is asked."""
         return self.scales
 
     def log_scale(self) -> Tensor:
-        """One for each coordinate."""
+        """The logarithm of `scale`, one for each coordinate."""
         return self.log_scales - self.log_bandwidth
 
     def plan(self, probe: Tensor, *, additive: bool = False, dtype: torch.dtype | None = None) -> Plan:
-        """Also: check the width of the data."""
+        """As for a Gaussian, once the width of the data is checked."""
         width = probe.flatten(1).shape[1]
         if width != len(self.log_scales):
             raise InputError(f"The kernel ARD({len(self.log_scales)}) does not fit data with {width} coordinates.")
@@ -124,7 +124,7 @@ class ARD(Gaussian):
 
     @classmethod
     def examples(cls, d: int) -> list[Kernel]:
-        """Different scales."""
+        """A kernel whose scales differ."""
         return [cls(d, 1.2, [0.5 + k for k in range(d)])]
 
 

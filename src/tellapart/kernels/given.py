@@ -44,7 +44,7 @@ class Precomputed(Kernel):
         return Plan(dtype or self.matrix.dtype, self.matrix.dtype)
 
     def features(self, x: Tensor, plan: Plan) -> Features:
-        """Row numbers."""
+        """The row numbers as whole numbers."""
         rows = x.flatten(1)
         if rows.shape[1] != 1 or bool(((rows != rows.round()) | (rows < 0) | (rows >= len(self.matrix))).any()):
             raise InputError(
@@ -62,7 +62,7 @@ class Precomputed(Kernel):
         return tile.copy_(self.matrix[rows, columns])
 
     def config(self) -> dict[str, Any]:
-        """The size of the matrix."""
+        """How many rows the matrix has."""
         return {"rows": len(self.matrix)}
 
     @classmethod

@@ -80,7 +80,7 @@ class Mixture(Radial):
 
     @classmethod
     def examples(cls, d: int) -> list[Kernel]:
-        """Three bandwidths."""
+        """A mixture of three bandwidths."""
         return [cls([0.5, 1.0, 4.0])]
 
     def extra_repr(self) -> str:

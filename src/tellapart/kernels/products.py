@@ -27,7 +27,7 @@ class Linear(Kernel):
         return (x if plan.origin is None else x - plan.origin).to(plan.dtype)
 
     def tile(self, a: Features, b: Features, plan: Plan, out: Tensor | None = None) -> Tensor:
-        """All inner products."""
+        """The inner products of all pairs."""
         return torch.mm(a, b.T)
 
 
@@ -64,5 +64,5 @@ class Polynomial(Kernel):
         return (product * gamma + self.coef0) ** self.degree
 
     def config(self) -> dict[str, Any]:
-        """All three arguments."""
+        """The three arguments of the constructor."""
         return {"degree": self.degree, "gamma": self.gamma, "coef0": self.coef0}

@@ -181,7 +181,7 @@ class Matern(Radial):
         return minus_s.expm1() + polynomial * minus_s.exp() if anchored else (1 + polynomial) * minus_s.exp()
 
     def config(self) -> dict[str, Any]:
-        """The smoothness."""
+        """The smoothness ``nu``."""
         return {"nu": self.nu}
 
 
@@ -200,7 +200,7 @@ class Laplacian(Stationary):
         return _minus_distance(a, b, p=1)
 
     def profile(self, exponent: Tensor, anchored: bool) -> Tensor:
-        """The exponential."""
+        """The exponential of the exponent (less 1 if anchored)."""
         return _exponential(exponent, anchored)
 
 

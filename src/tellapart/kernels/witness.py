@@ -49,7 +49,7 @@ class Witness(Kernel):
 
     @property
     def witness_function(self) -> Callable[[Tensor], Tensor]:
-        """The learned function."""
+        """h itself."""
         return self.values
 
     def distance(self, statistic: float) -> float:
@@ -73,12 +73,12 @@ class Witness(Kernel):
         return Plan(dtype, dtype, self.values(probe).mean() if additive else None)
 
     def features(self, x: Tensor, plan: Plan) -> Features:
-        """The values of h."""
+        """The values of h, less their mean where that is allowed."""
         values = self.values(x)[:, None]
         return (values if plan.origin is None else values - plan.origin).to(plan.dtype)
 
     def tile(self, a: Features, b: Features, plan: Plan, out: Tensor | None = None) -> Tensor:
-        """All products."""
+        """The products h(x) h(y) of all pairs."""
         return torch.mm(a, b.T)
 
     def config(self) -> dict[str, Any]:
@@ -86,23 +86,23 @@ class Witness(Kernel):
         return {"points": list(self.points.shape)}
 
     def components(self) -> Mapping[str, Kernel]:
-        """κ."""
+        """The kernel κ."""
         return {"kernel": self.kernel}
 
     @classmethod
     def rebuild(cls, saved: Saved) -> Witness:
-        """With the stored points."""
+        """A witness of the stored points and weights."""
         points = saved.tensor("points")
         saved.check_size("points", list(points.shape))
         return cls(saved.components["kernel"], points, saved.tensor("weights", ndim=1))
 
     @classmethod
     def examples(cls, d: int) -> list[Kernel]:
-        """A function of two points."""
+        """A witness of two points."""
         from .gaussian import Gaussian
 
         return [cls(Gaussian(1.3), torch.eye(2, d), torch.tensor([1.0, -2.0]))]
 
     def extra_repr(self) -> str:
-        """How many points."""
+        """How many points h is made of."""
         return f"{len(self.points)} points"

@@ -12,7 +12,7 @@ from .svg import Axis, Plot, number
 
 
 def evidence(c: Comparison, names: tuple[str, str]) -> list[Figure]:
-    """Both figures."""
+    """The figure of the null distribution, and that of the witness values."""
     return [null_figure(c), witness_figure(c, names)]
 
 

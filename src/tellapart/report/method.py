@@ -26,7 +26,7 @@ class Method:
 
 
 def method(c: Comparison, names: tuple[str, str], command: str | None) -> Method:
-    """The section."""
+    """The section "How it was computed"."""
     language = "shell" if command else "python"
     return Method(learning_figure(c.history), _settings(c, names), c.notes, command or _call(c), language)
 

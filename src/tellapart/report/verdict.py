@@ -30,7 +30,7 @@ class Verdict:
 
 
 def verdict(c: Comparison, names: tuple[str, str]) -> Verdict:
-    """The section."""
+    """The top of the page."""
     sentence = "The samples differ." if c.reject() else f"No difference is seen at level {c.alpha:g}."
     return Verdict(c.reject(), sentence, _detail(c), _tiles(c), _words(c, names))
 

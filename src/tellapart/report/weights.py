@@ -56,7 +56,7 @@ class WeightsSection:
 
 
 def weights(c: Comparison) -> WeightsSection:
-    """The section."""
+    """The section "Which coordinates carry the difference?"."""
     unit = pictures.pixel_weights(c.weights)
     return WeightsSection(
         meaning=_meaning(c),

@@ -103,7 +103,7 @@ class Preparation(OnTiles):
         plan = refined = self.tiling.plan
         for strip in panel:
             checkpoint()
-            refined = self.tiling.kernel.refined(refined, self.tiling.prepared.of_strip(strip, plan))
+            refined = self.tiling.kernel.refine_plan(refined, self.tiling.prepared.of_strip(strip, plan))
         return None if refined is plan else refined
 
     def join(self, left: Plan | None, right: Plan | None) -> Plan | None:

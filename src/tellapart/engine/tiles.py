@@ -146,7 +146,7 @@ class Tiling:
         features = [self.kernel.features(sample, self.plan) for sample in tensors]
         refined = self.plan
         for found in features:
-            refined = self.kernel.refined(refined, found)
+            refined = self.kernel.refine_plan(refined, found)
         if refined is not self.plan:
             self.plan = refined
             features = [self.kernel.features(sample, self.plan) for sample in tensors]

@@ -11,11 +11,11 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 from safetensors.torch import save_file
-from tellapart.losses import FeatureMatchingMMD, MMDLoss, TStatisticLoss
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 from tellapart.kernels import MLP, Deep, Gaussian, Mixture
+from tellapart.stats.losses import FeatureMatchingMMD, MMDLoss, TStatisticLoss
 
 FIXED = Mixture([0.5, 1, 2, 5]).requires_grad_(False)
 FEATURES = MLP([3, 4], rng=1).double().requires_grad_(False)

@@ -16,12 +16,13 @@ import torch
 from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
 from ..data import Encoding, Sample, Source, check_path, match, open_source
-from ..engine import Cost, Measured, Memory, Probe, connected
+from ..engine import Cost, MemoryLike
 from ..kernels import ARD
 from ..learning import Criterion, fit_kernel
-from ..learning.splits import split_rows
-from ..twosample.fixed import check_groups, check_level
-from ..twosample.learned import LearnedTest, learned_test
+from ..learning.splits import Split, split_rows
+from ..stats.nulls import Permutation
+from ..stats.pvalues import check_level
+from ..twosample import LearnedTest, learned_test, learned_test_cost
 from . import views
 from .comparison import Comparison
 from .views import Weights
@@ -53,7 +54,7 @@ def compare(
     standardise: Literal["auto"] | bool = "auto",
     stability: int = 4,
     rng: RNG = None,
-    max_memory: Memory = None,
+    max_memory: MemoryLike = None,
     cluster: Any = None,
     progress: ProgressLike = None,
     reading: Mapping[str, Any] | None = None,
@@ -123,21 +124,12 @@ def compare(
     seed = seed_of(rng)
     options = {"missing": missing, "features": features, "rng": seed, **(reading or {})}
     most = options["max_rows"] = options.get("max_rows") or ROWS
-    for data, name in ((X, "X"), (Y, "Y")):
-        check_path(data, name)  # before anything is said of the content of the other
-    x, y = match(open_source(X, "X", **options), open_source(Y, "Y", **options))
+    x, y, labels, first, encoding = _open_samples(X, Y, options, train, groups, swap, standardise, seed)
     drawn = tuple(
         f"{source.label}: {most:,} rows were drawn at random." for source in (x, y) if source.numbers.max() >= most
     )
     called = names or _names(x, y)
-    labels = check_groups(groups, len(x), len(y), "permutation")
-    first = split_rows(len(x), len(y), train, groups=labels, rng=seed)
-    # With swapped halves every row is tested, so that the encoding looks at all of them: it does not look at labels.
-    rows_x, rows_y = (None, None) if swap else (first.train_x, first.train_y)
-    encoding = Encoding.fit(x, y, rows_x, rows_y, standardise)
-    tested = len(first.test_x) + len(first.test_y)
-    if null == "auto":
-        null = "binned" if tested > _PERMUTED and labels is None else "permutation"
+    null = _choose_null(null, first, labels)
     samples = encoding.encode(x), encoding.encode(y)
     if standardise:
         samples = _single(samples[0]), _single(samples[1])
@@ -154,7 +146,7 @@ def compare(
         max_memory=max_memory,
         cluster=cluster,
         progress=progress,
-        **(learning or {}),
+        learning=learning,
     )
     split = test.split
     learned_from = samples[0].take(split.train_x), samples[1].take(split.train_y)
@@ -176,6 +168,34 @@ def compare(
         _learned_from=learned_from,
         _encoding=encoding,
     )
+
+
+def _open_samples(
+    X: Any,
+    Y: Any,
+    options: dict[str, Any],
+    train: Any,
+    groups: Any,
+    swap: bool,
+    standardise: Literal["auto"] | bool,
+    seed: int,
+) -> tuple[Source, Source, Any, Split, Encoding]:
+    """The two sources, the groups of their rows, which rows to learn from, and how rows become numbers."""
+    for data, name in ((X, "X"), (Y, "Y")):
+        check_path(data, name)  # before anything is said of the content of the other
+    x, y = match(open_source(X, "X", **options), open_source(Y, "Y", **options))
+    relabelling = Permutation(groups)
+    relabelling.check(len(x), len(y))
+    labels, _ = relabelling.row_labels(len(x), len(y))
+    first = split_rows(len(x), len(y), train, groups=labels, rng=seed)
+    # With swapped halves every row is tested, so that the encoding looks at all of them: it does not look at labels.
+    rows_x, rows_y = (None, None) if swap else (first.train_x, first.train_y)
+    return x, y, labels, first, Encoding.fit(x, y, rows_x, rows_y, standardise)
+
+
+def _choose_null(null: Literal["auto", "permutation", "binned"], split: Split, labels: Any) -> Any:
+    tested = len(split.test_x) + len(split.test_y)
+    return null if null != "auto" else "binned" if tested > _PERMUTED and labels is None else "permutation"
 
 
 def _single(sample: Sample) -> Sample:
@@ -266,23 +286,46 @@ def _settings(
 
 
 def compare_cost(
-    X: Any, Y: Any, kernel: Any = "ard", *, swap: bool = False, cluster: Any = None, **options: Any
+    X: Any,
+    Y: Any,
+    kernel: Any = "ard",
+    *,
+    train: Any = 0.5,
+    swap: bool = False,
+    null: Literal["auto", "permutation", "binned"] = "auto",
+    permutations: int = 999,
+    groups: Any = None,
+    missing: Literal["error", "indicator", "drop"] = "error",
+    features: Callable[..., Any] | None = None,
+    standardise: Literal["auto"] | bool = "auto",
+    rng: RNG = None,
+    max_memory: MemoryLike = None,
+    threads: int | None = None,
+    cluster: Any = None,
+    reading: Mapping[str, Any] | None = None,
+    **ignored: Any,
 ) -> Cost:
-    """The same for the test that `compare` makes. Learning comes on top.
+    """What the test that `compare` makes will cost. Learning comes on top.
 
     Parameters
     ----------
-    X, Y, kernel, swap, cluster, **options
-        As in `compare`.
+    X, Y, kernel, **others
+        As in `compare`; those that do not matter for the test are taken and left alone.
     """
-    if kernel == "witness":
-        raise ValueError("A witness is tested without tiles, in a moment: there is nothing to estimate.")
-    # Which kernel is learned, and how well, does not matter for the time of the test.
-    quick = {"learning": {"steps": 1}, "stability": 0, "progress": False}
-    with connected(cluster) as executor:
-        try:
-            compare(X, Y, "ard" if kernel == "rbf" else kernel, swap=swap, cluster=Probe(executor), **options | quick)
-        except Measured as found:
-            cost = found.cost
-            return replace(cost, seconds=2 * cost.seconds, tiles=2 * cost.tiles) if swap else cost
-    raise AssertionError("A test has been done without a tile.")
+    seed = seed_of(rng)
+    options = {"max_rows": ROWS, "missing": missing, "features": features, "rng": seed, **(reading or {})}
+    x, y, labels, first, encoding = _open_samples(X, Y, options, train, groups, swap, standardise, seed)
+    return learned_test_cost(
+        encoding.encode(x),
+        encoding.encode(y),
+        kernel,
+        train=first,
+        swap=swap,
+        null=_choose_null(null, first, labels),
+        permutations=permutations,
+        groups=labels,
+        rng=seed,
+        max_memory=max_memory,
+        threads=threads,
+        cluster=cluster,
+    )

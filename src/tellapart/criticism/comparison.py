@@ -12,7 +12,7 @@ from ..data import Encoding, Sample, open_source
 from ..kernels import Kernel, Witness
 from ..learning import History
 from ..learning.splits import Split
-from ..twosample.learned import LearnedTest
+from ..twosample import LearnedTest
 from . import views
 from .views import Array, Exemplar, Weights
 

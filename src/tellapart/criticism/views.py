@@ -11,7 +11,7 @@ from torch import Tensor
 
 from .. import engine
 from ..data import Sample, as_pair, as_sample
-from ..engine import Memory
+from ..engine import MemoryLike, computing
 from ..kernels import ARD, Kernel, Witness
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
@@ -20,7 +20,7 @@ Array: TypeAlias = "np.ndarray[Any, Any]"
 _SLOPES, _SLOPES_FROM = 500, 2000
 
 
-def witness(kernel: Kernel, X: Any, Y: Any, at: Any, *, max_memory: Memory = None) -> Array:
+def witness(kernel: Kernel, X: Any, Y: Any, at: Any, *, max_memory: MemoryLike = None) -> Array:
     """The witness function f(z) = mean_i k(x_i, z) - mean_j k(y_j, z): positive where X has more, negative where Y has.
 
     Parameters
@@ -41,14 +41,14 @@ def witness(kernel: Kernel, X: Any, Y: Any, at: Any, *, max_memory: Memory = Non
     """
     x, y = as_pair(X, Y)
     z = as_sample(at, "at").values
-    with torch.no_grad():
+    with computing(max_memory) as compute, torch.no_grad():
         if isinstance(kernel, Witness):
             # Its own function does not grow with the number of rows, and has the sign that was learned.
             values = kernel.values(z) - kernel.values(torch.cat([x.values, y.values])).mean()
             return np.asarray(values.cpu().numpy())
         weights = torch.cat([torch.full((len(x),), 1 / len(x)), torch.full((len(y),), -1 / len(y))])
         pooled = torch.cat([x.values, y.values])
-        found = engine.product(kernel, z.to(pooled), pooled, weights[:, None].double(), max_memory=max_memory)
+        found = engine.product(kernel, z.to(pooled), pooled, weights[:, None].double(), compute=compute)
     return np.asarray(found[:, 0].cpu().numpy())
 
 

@@ -30,7 +30,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
-NULLS = ("permutation", "binned", "swap", "wild", "gamma")
+NULLS = ("permutation", "binned", "paired", "wild", "gamma")
 
 
 @pytest.fixture(scope="module")
@@ -178,7 +178,7 @@ def test_threads_give_way_before_tiles_do(samples, threads):
 def test_learned_tests_take_files(kernel, samples, files):
     options = {"kernel": kernel, "permutations": 99, "rng": 0}
     if kernel == "ard":
-        options |= {"steps": 1, "train": 0.2}
+        options |= {"learning": {"steps": 1}, "train": 0.2}
     base, lazy = (ta.learned_test(*pair, **options) for pair in (samples, files["npy"]))
     assert same(base, lazy)
 
@@ -490,7 +490,7 @@ def test_a_cost_is_told_and_nothing_computed(samples, files, client):
     assert cost.memory < 100e6
     assert "1,062 rows of 5 numbers" in str(cost)
     assert ta.mmd_test_cost(*files["npy"], cluster=client).workers == 2
-    with pytest.raises(ValueError, match="does not work on tiles"):
+    with pytest.raises(ValueError, match="is not a single pass over tiles"):
         ta.mmd_test_cost(*samples, null="spectral")
 
 

@@ -33,8 +33,7 @@ from ..generative.evaluation import Classifier, load_or_train_classifier
 from ..generative.images import image_grid
 from ..kernels import Kernel, Witness
 from ..learning import fit_kernel
-from ..twosample import mmd_test
-from ..twosample.learned import witness_test
+from ..twosample import mmd_test, witness_test
 from . import gans
 
 #: The model that is criticised in the figure, and those that are only tested.

@@ -15,7 +15,7 @@ import torch
 
 from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
-from ..data import Encoding, Sample, Source, check_path, match, open_source
+from ..data import Encoding, Sample, Source, read_pair
 from ..engine import Cost, Measured, Memory, Probe, connected
 from ..kernels import ARD
 from ..learning import Criterion, fit_kernel
@@ -94,7 +94,7 @@ def compare(
     stability
         How often weights are computed again, from other rows and seeds, to see how stable they are.
     reading, learning
-        More arguments for `tellapart.data.open_source` and for `fit_kernel`.
+        More arguments for `tellapart.data.read` and for `fit_kernel`.
 
     Returns
     -------
@@ -123,9 +123,7 @@ def compare(
     seed = seed_of(rng)
     options = {"missing": missing, "features": features, "rng": seed, **(reading or {})}
     most = options["max_rows"] = options.get("max_rows") or ROWS
-    for data, name in ((X, "X"), (Y, "Y")):
-        check_path(data, name)  # before anything is said of the content of the other
-    x, y = match(open_source(X, "X", **options), open_source(Y, "Y", **options))
+    x, y = read_pair(X, Y, **options)
     drawn = tuple(
         f"{source.label}: {most:,} rows were drawn at random." for source in (x, y) if source.numbers.max() >= most
     )
@@ -194,7 +192,7 @@ def _weights(
     learning: Mapping[str, Any],
 ) -> Weights:
     """Weights of the learned kernel, and their range: scales learned again, slopes at other rows."""
-    columns = tuple(dict.fromkeys(learned_from[0].groups or ()))
+    columns = tuple(dict.fromkeys(learned_from[0].columns or ()))
     # Where no step was better than the start, all scales are equal, and the witness says more than they do.
     scales = isinstance(test.kernel, ARD) and float(test.kernel.scales.max() / test.kernel.scales.min()) > 1.01
     source = learned_from if scales else shown

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
 
-from ..data import Encoding, Sample, open_source
+from ..data import Encoding, Sample, Source, read
 from ..kernels import Kernel, Witness
 from ..learning import History
 from ..learning.splits import Split
@@ -110,7 +110,9 @@ class Comparison:
 
     def witness(self, Z: Any) -> Array:
         """The witness function at other rows, given as X and Y were: positive where X has more than Y."""
-        sample = self._encoding.encode(open_source(Z, "Z"))
+        shown = self.x.shown
+        source = shown.like(Z, "Z") if isinstance(shown, Source) else read(Z, "Z")
+        sample = self._encoding.encode(source)
         return views.witness(self.kernel, *self._learned_from, at=sample)
 
     def exemplars(self, count: int = 8) -> list[Exemplar]:

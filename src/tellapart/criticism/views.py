@@ -144,7 +144,7 @@ def coordinate_weights(kernel: Kernel, x: Sample, y: Sample, columns: tuple[str,
     else:
         weights = _slopes(kernel, x.values, y.values)
     total: dict[str, float] = dict.fromkeys(columns, 0.0)
-    for name, weight in zip(x.groups or columns, weights.tolist(), strict=True):
+    for name, weight in zip(x.columns or columns, weights.tolist(), strict=True):
         total[name] += weight**2
     found = np.sqrt(np.array(list(total.values())))
     return np.asarray(found / found.sum() if found.sum() > 0 else np.full(len(found), 1 / len(found)))

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..data import datasets, open_source
+from ..data import datasets, read
 from ..data.images import Images
 
 
@@ -56,7 +56,7 @@ class Data:
 
 
 def load(name: str, held_out: float = 1 / 6) -> Data:
-    """MNIST, digits, or images of whatever kind `samples.open_source` reads, of which a share is held out.
+    """MNIST, digits, or images of whatever kind `tellapart.data.read` reads, of which a share is held out.
 
     >>> load("digits").rows.shape
     torch.Size([1498, 64])
@@ -73,7 +73,7 @@ def load(name: str, held_out: float = 1 / 6) -> Data:
         return _split(name, (8, 8), images.flatten(1).float(), labels, held_out)
     if not Path(name).exists():
         raise ValueError(f"--data must be mnist, digits, a folder of images or a file of them, but is {name!r}.")
-    source = open_source(name, "data")
+    source = read(name, "data")
     content = source.content
     if not isinstance(content, Images):
         raise ValueError(f"{name} holds a {source.kind}, but generative models are trained on images.")

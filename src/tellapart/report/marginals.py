@@ -96,7 +96,7 @@ def _values(sample: Sample, name: str) -> _Values | None:
             return _of_column(shown.content.columns[k])
         if isinstance(shown.content, Rows):
             return _Values(np.asarray(shown.content.values[:, k], float), [])
-    groups = sample.groups or sample.names or ()
+    groups = sample.columns or sample.names or ()
     rows = [k for k, group in enumerate(groups) if group == name]
     if not rows:
         return None

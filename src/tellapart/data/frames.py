@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._util.errors import InputError, InputTypeError
+from .._util.errors import InputTypeError
 from .._util.extras import extra
 from .arrays import Array
 from .columns import Column, column_from_array, column_from_codes
@@ -24,17 +24,22 @@ def is_frame(data: Any) -> bool:
     return known or hasattr(data, "__arrow_c_stream__") or hasattr(data, "__narwhals_dataframe__")
 
 
-def table_from_frame(data: Any, label: str, columns: Any = None, drop: Any = None) -> Table:
-    """Read the columns that are wanted; what is lazy (polars, DuckDB, Dask) is computed."""
+def open_frame(data: Any, label: str, columns: Any = None, drop: Any = None) -> Any:
+    """A narwhals DataFrame of the columns that are wanted; what is lazy (polars, DuckDB, Dask) is computed."""
     narwhals = extra("narwhals", group="tables", what="Reading DataFrames")
     frame = _as_narwhals(narwhals, data, label)
-    names = tuple(frame.columns)
-    if not names:
-        raise InputError(f"{label} has no columns left to compare, of 0.")
+    lazy = isinstance(frame, narwhals.LazyFrame)
+    names = tuple(frame.collect_schema().names() if lazy else frame.columns)
     keep = [names[k] for k in select_columns(names, label, columns, drop)]
-    if isinstance(frame, narwhals.LazyFrame):
-        frame = frame.select(keep).collect()
-    return Table(tuple(_column(narwhals, name, frame[name], label) for name in keep))
+    frame = frame.select(keep) if len(keep) < len(names) else frame
+    return frame.collect() if lazy else frame
+
+
+def table_from_frame(frame: Any, label: str) -> Table:
+    """The columns of a narwhals DataFrame, or of what narwhals takes for one."""
+    narwhals = extra("narwhals", group="tables", what="Reading DataFrames")
+    frame = frame if isinstance(frame, narwhals.DataFrame) else open_frame(frame, label)
+    return Table(tuple(_column(narwhals, name, frame[name], label) for name in frame.columns))
 
 
 def _as_narwhals(narwhals: Any, data: Any, label: str) -> Any:

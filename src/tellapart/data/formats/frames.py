@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..frames import is_frame, table_from_frame
+from ..frames import is_frame, open_frame, table_from_frame
 from .base import Format, Opened, Request
 
 
@@ -19,5 +19,9 @@ class Frames(Format):
         return is_frame(data)
 
     def open(self, request: Request) -> Opened:
-        """Read the columns wanted."""
-        return Opened(table_from_frame(request.data, request.label, request.options.columns, request.options.drop))
+        """Read the rows and columns wanted."""
+        frame = open_frame(request.data, request.label, request.options.columns, request.options.drop)
+        numbers = request.choose_rows(len(frame))
+        request.check_memory(8.0 * len(numbers) * len(frame.columns))
+        frame = frame[numbers] if len(numbers) < len(frame) else frame
+        return Opened(table_from_frame(frame, request.label), numbers)

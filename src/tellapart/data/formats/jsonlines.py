@@ -10,7 +10,7 @@ import numpy as np
 from ..._util.errors import InputError
 from ..._util.extras import extra
 from ..arrays import Array
-from ..frames import table_from_frame
+from ..frames import open_frame, table_from_frame
 from ..sampling import sample_stream
 from .base import FileFormat, Opened, Request
 from .text import LATIN_NOTE, find_encoding, measure_text, open_bytes
@@ -53,8 +53,8 @@ class JSONLines(FileFormat):
             found = reader.read_json(arrow.BufferReader(text), read_options=block)
         except arrow.ArrowInvalid as error:
             raise InputError(f"{request.label} is not a table of JSON lines: {_explain(error, numbers)}.") from None
-        table = table_from_frame(found, request.label, request.options.columns, request.options.drop)
-        return Opened(table, numbers, notes=notes)
+        frame = open_frame(found, request.label, request.options.columns, request.options.drop)
+        return Opened(table_from_frame(frame, request.label), numbers, notes=notes)
 
 
 def _read_lines(request: Request) -> tuple[list[bytes], Array]:

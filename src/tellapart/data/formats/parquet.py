@@ -14,7 +14,7 @@ import numpy as np
 from ..._util.errors import InputError
 from ..._util.extras import extra
 from ..arrays import Array
-from ..frames import table_from_frame
+from ..frames import open_frame, table_from_frame
 from ..lazy import Lazy, Stored
 from ..stores import Spooled
 from ..tables import select_columns, unique_names
@@ -59,7 +59,8 @@ class Parquet(Format):
         came = unique_names(data.schema.names)
         data = data.rename_columns(list(came))
         chosen = [names[k] for k in keep]
-        return Opened(table_from_frame(data, label, chosen if set(came) != set(chosen) else None), numbers)
+        frame = open_frame(data, label, chosen if set(came) != set(chosen) else None)
+        return Opened(table_from_frame(frame, label), numbers)
 
     def open_lazy(self, request: Request) -> Lazy | None:
         """Rows that are decoded once, to a temporary file; None where there are columns of text or dates."""

@@ -81,13 +81,14 @@ def _join_batches(batches: Iterator[Array], request: Request, total: int | None)
         # A loader may use the memory of a batch again.
         held.append(batch.copy())
         size += batch.nbytes
-        if len(held) == 1:
-            request.check_memory(2 * size / max(1, len(batch)) * (len(batch) if total is None else total))
+        if len(held) == 1 and total is not None:
+            request.check_memory(2 * size / max(1, len(batch)) * total)
         if size > checked + _STEP:
             request.check_memory(size)
             checked = size
     if not held:
         raise InputError(f"{request.label} is empty: it has no rows.")
+    request.check_memory(2 * size)
     return np.concatenate(held)
 
 

@@ -138,7 +138,7 @@ def test_a_result_has_numbers():
 def test_settings_say_how_the_samples_were_read():
     X, Y = tables(n=60)
     c = ta.compare(X, Y, columns=["age", "town"], max_rows=50, **FAST)
-    assert c.settings.reading.options() == {"columns": ["age", "town"], "max_rows": 50}
+    assert c.settings.reading.to_dict() == {"columns": ["age", "town"], "max_rows": 50}
     stored = json.loads(c.to_json())["settings"]
     assert stored["reading"] == {"columns": ["age", "town"], "max_rows": 50}
     assert (stored["rows"], stored["kernel"], stored["train"]) == ([50, 50], "witness", 0.5)
@@ -148,27 +148,29 @@ def test_settings_say_how_the_samples_were_read():
 def test_memory_and_threads_hold_for_every_part(monkeypatch):
     from tellapart import engine
     from tellapart.criticism import comparing, weights
+    from tellapart.learning import fitting
 
     seen = []
 
-    def spy(module, name, budget):
+    def spy(module, name):
         real = getattr(module, name)
 
         def called(*args, **options):
-            seen.append((name, budget(args, options), torch.get_num_threads()))
+            compute = next(given for given in (*args, *options.values()) if isinstance(given, engine.Compute))
+            seen.append((name, compute.max_memory, compute.threads))
             return real(*args, **options)
 
         monkeypatch.setattr(module, name, called)
 
-    spy(comparing, "learned_test", lambda args, options: options["max_memory"])
-    spy(comparing, "fit_kernel", lambda args, options: options["max_memory"])
-    spy(engine, "product", lambda args, options: options["max_memory"])
-    spy(weights, "witness_gradients", lambda args, options: args[-1].max_memory)
+    spy(comparing, "run_learned_test")
+    spy(fitting, "learn_kernel")
+    spy(engine, "product")
+    spy(weights, "witness_gradients")
     before = torch.get_num_threads()
     X, Y = tables(n=60, income=3.0)
     for kernel in ("ard", "rbf"):
         ta.compare(X, Y, kernel, max_memory="20MB", threads=1, rng=0, **QUICK)
-    assert {name for name, *_ in seen} == {"learned_test", "fit_kernel", "product", "witness_gradients"}
+    assert {name for name, *_ in seen} == {"run_learned_test", "learn_kernel", "product", "witness_gradients"}
     assert {rest for _, *rest in map(tuple, seen) for rest in [tuple(rest)]} == {(20_000_000, 1)}
     assert torch.get_num_threads() == before
     with pytest.raises(ValueError, match="threads must be a whole number from 1 up, but is 0"):
@@ -214,9 +216,9 @@ def test_swapped_halves_and_groups():
 
 
 def test_many_rows_are_binned(monkeypatch):
-    from tellapart.criticism import comparing
+    from tellapart.criticism import reading
 
-    monkeypatch.setattr(comparing, "_PERMUTED", 90)
+    monkeypatch.setattr(reading, "PERMUTED", 90)
     c = ta.compare(*tables(n=100), "rbf", rng=0, stability=0, permutations=99)
     assert c.test.leading.test.null == "binned"
     assert c.settings.null == "binned"

@@ -72,7 +72,7 @@ class Weighing(Kernel):
 
 
 def named(values, columns):
-    return Sample(values, columns, groups=columns)
+    return Sample(values, columns, columns=columns)
 
 
 def weights_of(kernel, X, Y, repetitions=0, max_memory=2**30, relearn=None):

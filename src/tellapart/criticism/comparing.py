@@ -4,31 +4,28 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from .._util.errors import InputError
-from .._util.memory import memory_budget
 from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
-from ..engine.compute import Compute, MemoryLike
+from ..data.options import Missing, check_options
+from ..engine import MemoryLike, computing
 from ..kernels import Kernel
-from ..learning import Criterion, fit_kernel
-from ..twosample.fixed import check_level
-from ..twosample.learned import learned_test
+from ..learning import Criterion, fitting
+from ..stats.pvalues import check_level
+from ..twosample.learned import run_learned_test
 from .comparison import Comparison
-from .reading import Missing, Prepared, Reading, Standardise, prepare
+from .reading import Standardise, prepare
 from .settings import Settings
 from .weights import find_weights
 from .witness import witness_values
 
-#: Tested rows up to which every row is relabelled; beyond, bins of rows, which cost next to nothing.
-_PERMUTED = 20_000
 #: Steps and patience at the most, when weights are learned again to see how stable they are.
 _QUICK = {"steps": 150, "patience": 3}
 
@@ -132,42 +129,37 @@ def compare(
     start = time.perf_counter()
     check_level(alpha)
     check_permutations(permutations, alpha, swap)
-    seed = seed_of(rng)
-    reading = Reading(columns, drop, missing, image_shape, image_size, max_rows, features, seed)
-    options = dict(learning or {})
-    with using_threads(threads):
-        compute = Compute(memory_budget(max_memory))
-        data = prepare(X, Y, reading, train=train, swap=swap, groups=groups, standardise=standardise)
-        x, y = data.samples
-        chosen = choose_null(null, data, strata)
-        test = learned_test(
-            x,
-            y,
-            kernel,
-            criterion,
-            train=data.split,
-            swap=swap,
-            null=chosen,
-            permutations=permutations,
-            groups=data.groups,
-            rng=seed,
-            max_memory=compute.max_memory,
-            cluster=cluster,
-            progress=progress,
-            **(options if strata is None else options | {"strata": strata}),
+    reading = check_options(
+        columns=columns,
+        drop=drop,
+        missing=missing,
+        image_shape=image_shape,
+        image_size=image_size,
+        max_rows=max_rows,
+        features=features,
+        rng=seed_of(rng),
+        max_memory=max_memory,
+    )
+    seed, settings = reading.seed, fitting.Settings.from_mapping(criterion, learning)
+    with computing(max_memory, cluster, progress, threads, title="compare") as compute:
+        data = prepare(
+            X, Y, reading, null=null, train=train, swap=swap, groups=groups, strata=strata, standardise=standardise
         )
+        x, y = data.samples
+        test = run_learned_test(
+            x.values, y.values, kernel, settings, data.splits, data.null, permutations, seed, compute
+        )
+        here = compute.here()
         learned_from = x.take(test.split.train_x), y.take(test.split.train_y)
         tested = x.take(test.split.test_x), y.take(test.split.test_y)
         witness_x, witness_y = (
-            witness_values(test.kernel, learned_from[0].values, learned_from[1].values, part.values, compute)
+            witness_values(test.kernel, learned_from[0].values, learned_from[1].values, part.values, here)
             for part in tested
         )
 
         def relearn(x: Tensor, y: Tensor, rng: np.random.Generator) -> Kernel:
-            quick = options | {name: min(most, options.get(name, most)) for name, most in _QUICK.items()}
-            return fit_kernel(x, y, kernel, criterion, rng=rng, max_memory=compute.max_memory, progress=False, **quick)[
-                0
-            ]
+            quick = replace(settings, **{name: min(most, getattr(settings, name)) for name, most in _QUICK.items()})
+            return fitting.learn_kernel(x, y, kernel, quick, seed_of(rng), here)[0]
 
         weights = find_weights(
             test.kernel,
@@ -176,7 +168,7 @@ def compare(
             relearn,
             repetitions=stability,
             rng=np.random.default_rng([seed, 1]),
-            compute=compute,
+            compute=here,
         )
     return Comparison(
         test=test,
@@ -193,7 +185,7 @@ def compare(
             criterion=criterion,
             train=train if isinstance(train, float) else None,
             swap=swap,
-            null=chosen,
+            null=data.null.name,
             permutations=permutations,
             seed=seed,
             origins=(data.sources[0].origin or None, data.sources[1].origin or None),
@@ -204,6 +196,7 @@ def compare(
         seconds=time.perf_counter() - start,
         _learned_from=learned_from,
         _encoding=data.encoding,
+        _source=data.sources[0],
     )
 
 
@@ -217,29 +210,3 @@ def check_permutations(permutations: Any, alpha: float, swap: bool) -> None:
             "Give at least {permutations}.",
             permutations=math.ceil(tests / alpha) - 1,
         )
-
-
-def choose_null(
-    null: Literal["auto", "permutation", "binned"], data: Prepared, strata: Any
-) -> Literal["permutation", "binned"]:
-    """The null that ``"auto"`` stands for."""
-    if null != "auto":
-        return null
-    free = data.groups is None and strata is None
-    return "binned" if free and data.tested_rows > _PERMUTED else "permutation"
-
-
-@contextmanager
-def using_threads(threads: int | None) -> Iterator[None]:
-    """Torch, and with it all workers, use so many threads."""
-    if threads is None:
-        yield
-        return
-    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
-        raise InputError(f"threads must be a whole number from 1 up, but is {threads!r}.")
-    before = torch.get_num_threads()
-    torch.set_num_threads(threads)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

@@ -8,14 +8,13 @@ from functools import cached_property
 from os import PathLike
 from typing import Any
 
-from .._util.memory import memory_budget
-from ..data import Encoding, Sample
+from ..data import Encoding, Sample, Source
 from ..data.arrays import Array
-from ..engine.compute import Compute, MemoryLike
+from ..engine import MemoryLike, computing
 from ..kernels import Kernel
 from ..learning import History
 from ..learning.splits import Split
-from ..twosample.learned import LearnedTest
+from ..twosample import LearnedTest
 from .exemplars import Exemplar, exemplars
 from .separability import separability, separability_grade
 from .settings import Settings
@@ -62,6 +61,7 @@ class Comparison:
     seconds: float
     _learned_from: tuple[Sample, Sample] = field(repr=False)
     _encoding: Encoding = field(repr=False)
+    _source: Source = field(repr=False)
 
     @property
     def pvalue(self) -> float:
@@ -136,9 +136,10 @@ class Comparison:
         ``Z`` is given as X and Y were, and read as they were: with their ``columns``, ``missing``, ``features`` and so
         on. There is a value for each row of it; with ``missing="drop"``, for each row without missing values.
         """
-        at = self._encoding.encode(self.settings.reading.read_more(Z, "Z")).values
+        at = self._encoding.encode(self._source.like(Z, "Z")).values
         x, y = (sample.values for sample in self._learned_from)
-        return witness_values(self.kernel, x, y, at, Compute(memory_budget(max_memory)))
+        with computing(max_memory) as compute:
+            return witness_values(self.kernel, x, y, at, compute)
 
     def exemplars(self, count: int = 8) -> list[Exemplar]:
         """The tested rows of each sample where X has more, where Y has more, and where there is no difference."""

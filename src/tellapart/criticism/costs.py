@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Any, Literal
 
 from torch import Tensor
 
 from .._util.errors import InputError
 from .._util.rng import RNG, seed_of
-from ..engine import Cost
-from ..engine.compute import MemoryLike
+from ..data.options import Missing, check_options
+from ..engine import Cost, MemoryLike, computing
 from ..learning import Criterion
-from ..learning.starts import named_kernel
-from ..twosample.costs import mmd_test_cost
-from ..twosample.fixed import check_level
-from .comparing import check_permutations, choose_null, using_threads
-from .reading import Missing, Reading, Standardise, prepare
+from ..stats.pvalues import check_level
+from ..twosample.costs import cost_of_learned_test
+from .comparing import check_permutations
+from .reading import Standardise, prepare
 
 
 def compare_cost(
@@ -61,21 +59,28 @@ def compare_cost(
     check_permutations(permutations, alpha, swap)
     if isinstance(kernel, str) and kernel == "witness":
         raise InputError("A witness is tested without tiles, in a moment: there is nothing to estimate.")
-    seed = seed_of(rng)
-    reading = Reading(columns, drop, missing, image_shape, image_size, max_rows, features, seed)
-    with using_threads(threads):
-        data = prepare(X, Y, reading, train=train, swap=swap, groups=groups, standardise=standardise)
-        x, y = data.samples[0].take(data.split.test_x), data.samples[1].take(data.split.test_y)
-        # How well a kernel is learned does not matter for the time of the test.
-        start = named_kernel("ard" if isinstance(kernel, str) and kernel == "rbf" else kernel, x.values, y.values, seed)
-        cost = mmd_test_cost(
-            x,
-            y,
-            start.requires_grad_(False),
-            choose_null(null, data, strata),
-            permutations,
-            max_memory=max_memory,
-            cluster=cluster,
-            rng=seed,
+    reading = check_options(
+        columns=columns,
+        drop=drop,
+        missing=missing,
+        image_shape=image_shape,
+        image_size=image_size,
+        max_rows=max_rows,
+        features=features,
+        rng=seed_of(rng),
+        max_memory=max_memory,
+    )
+    with computing(max_memory, cluster, threads=threads) as compute:
+        data = prepare(
+            X, Y, reading, null=null, train=train, swap=swap, groups=groups, strata=strata, standardise=standardise
         )
-    return replace(cost, seconds=2 * cost.seconds, tiles=2 * cost.tiles) if swap else cost
+        return cost_of_learned_test(
+            data.samples[0].values,
+            data.samples[1].values,
+            kernel,
+            data.splits,
+            data.null,
+            permutations,
+            reading.seed,
+            compute,
+        )

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from .reading import Reading
+from ..data.options import ReadOptions
 
 
 def _versions() -> dict[str, str]:
@@ -46,7 +46,7 @@ class Settings:
     origins: tuple[str | None, str | None]
     rows: tuple[int, int]
     kind: str
-    reading: Reading = field(default_factory=Reading)
+    reading: ReadOptions = field(default_factory=ReadOptions)
     versions: dict[str, str] = field(default_factory=_versions)
 
     def to_dict(self) -> dict[str, Any]:
@@ -63,6 +63,6 @@ class Settings:
             "null": self.null,
             "permutations": self.permutations,
             "seed": self.seed,
-            "reading": self.reading.options(),
+            "reading": self.reading.to_dict(),
             "versions": self.versions,
         }

@@ -9,10 +9,9 @@ import torch
 from torch import Tensor
 
 from .. import engine
-from .._util.memory import memory_budget
 from ..data import as_pair, as_sample
 from ..data.arrays import Array
-from ..engine.compute import Compute, MemoryLike
+from ..engine import Compute, MemoryLike, computing
 from ..kernels import Kernel, as_kernel
 
 
@@ -39,7 +38,8 @@ def witness(kernel: Kernel, X: Any, Y: Any, at: Any, *, max_memory: MemoryLike =
     """
     x, y = as_pair(X, Y)
     z = as_sample(at, "at")
-    return witness_values(as_kernel(kernel), x.values, y.values, z.values, Compute(memory_budget(max_memory)))
+    with computing(max_memory) as compute:
+        return witness_values(as_kernel(kernel), x.values, y.values, z.values, compute)
 
 
 @torch.no_grad()
@@ -52,7 +52,5 @@ def witness_values(kernel: Kernel, x: Tensor, y: Tensor, at: Tensor, compute: Co
     else:
         weights = torch.cat([torch.full((len(x),), 1 / len(x)), torch.full((len(y),), -1 / len(y))])
         pooled = torch.cat([x, y])
-        found = engine.product(kernel, at.to(pooled), pooled, weights[:, None].double(), max_memory=compute.max_memory)[
-            :, 0
-        ]
+        found = engine.product(kernel, at.to(pooled), pooled, weights[:, None].double(), compute=compute)[:, 0]
     return np.asarray(found.cpu().numpy())

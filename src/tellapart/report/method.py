@@ -66,7 +66,7 @@ def _call(c: Comparison) -> str:
         **({"swap": "True"} if s.swap else {}),
         "null": repr(s.null),
         "permutations": str(s.permutations),
-        **{name: "…" if name == "features" else repr(value) for name, value in s.reading.options().items()},
+        **{name: "…" if name == "features" else repr(value) for name, value in s.reading.to_dict().items()},
         "rng": str(s.seed),
     }
     arguments = ", ".join(f"{name}={value}" for name, value in options.items())

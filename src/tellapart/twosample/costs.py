@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -13,6 +14,7 @@ from .._util.rng import RNG, seed_of
 from ..data import Points, take_rows
 from ..engine import Compute, Cost, MemoryLike, computing, measure
 from ..kernels import Kernel
+from ..learning.splits import Split
 from ..learning.starts import named_kernel
 from ..stats.nulls import Null, NullLike, Problem, as_null
 from .fixed import AUTO_LIMIT, check_permutations, check_precision, choose_kernel
@@ -95,13 +97,27 @@ def learned_test_cost(
     check_permutations(permutations, chosen)
     x, y = open_points(X, Y, kernel, at_least=2, standardise=standardise, reading=reading)
     seed = seed_of(rng)
-    split = split_samples(x, y, train, False, chosen, seed)[0]
-    tested = take_rows(x, split.test_x), take_rows(y, split.test_y)
+    splits = split_samples(len(x), len(y), train, swap, chosen, seed)
     with computing(max_memory, cluster, threads=threads) as compute:
-        # Which kernel is learned, and how well, does not matter for the time of the test.
-        start = named_kernel(kernel, x[split.train_x[:500]], y[split.train_y[:500]], seed)
-        cost = cost_of_test(*tested, start, take_labels(chosen, split, len(x), len(y)), permutations, seed, compute)
-    return replace(cost, seconds=2 * cost.seconds, tiles=2 * cost.tiles) if swap else cost
+        return cost_of_learned_test(x, y, kernel, splits, chosen, permutations, seed, compute)
+
+
+def cost_of_learned_test(
+    x: Points,
+    y: Points,
+    kernel: Any,
+    splits: Sequence[Split],
+    null: Null,
+    permutations: int,
+    seed: int,
+    compute: Compute,
+) -> Cost:
+    """What the tests of `run_learned_test` will cost. Which kernel is learned, and how well, makes no difference."""
+    split = splits[0]
+    start = named_kernel(kernel, x[split.train_x[:500]], y[split.train_y[:500]], seed)
+    tested = take_rows(x, split.test_x), take_rows(y, split.test_y)
+    cost = cost_of_test(*tested, start, take_labels(null, split, len(x), len(y)), permutations, seed, compute)
+    return replace(cost, seconds=len(splits) * cost.seconds, tiles=len(splits) * cost.tiles)
 
 
 @torch.no_grad()

@@ -103,7 +103,7 @@ def learned_test(
     start = time.perf_counter()
     x, y = open_points(X, Y, kernel, at_least=2, standardise=standardise, reading=reading)
     seed = seed_of(rng)
-    splits = split_samples(x, y, train, swap, chosen, seed)
+    splits = split_samples(len(x), len(y), train, swap, chosen, seed)
     with computing(max_memory, cluster, progress, threads, title="learned_test") as compute:
         found = run_learned_test(x, y, kernel, settings, splits, chosen, permutations, seed, compute, combination)
     return replace(found, seconds=time.perf_counter() - start)
@@ -179,9 +179,8 @@ def check_learned_null(null: NullLike, groups: Any, strata: Any) -> Null:
     return chosen
 
 
-def split_samples(x: Points, y: Points, train: Any, swap: bool, null: Null, seed: int) -> list[Split]:
-    """The rows to learn from and to test: once, or with ``swap`` also the other way round."""
-    m, n = len(x), len(y)
+def split_samples(m: int, n: int, train: Any, swap: bool, null: Null, seed: int) -> list[Split]:
+    """The rows of m and n to learn from and to test: once, or with ``swap`` also the other way round."""
     groups, strata = null.row_labels(m, n) if isinstance(null, Permutation) else (None, None)
     null.check(m, n)
     first = split_rows(m, n, train, groups=groups, strata=strata, rng=seed)

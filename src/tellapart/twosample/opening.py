@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any, Literal, TypeAlias
 
 from .._util.errors import InputTypeError
@@ -35,9 +34,4 @@ def open_points(
     for name, null in _OF_NULLS.items():
         if name in reading:
             raise InputTypeError(f"{name} is an option of a null distribution: give null=ta.nulls.{null}.")
-    taken = inspect.signature(as_points).parameters
-    if "standardise" in taken:
-        return as_points(X, Y, at_least=at_least, standardise=standardise, **reading)  # type: ignore[call-arg, unused-ignore]
-    if reading:
-        raise InputTypeError(f"Unknown option {next(iter(reading))!r}.")
-    return as_points(X, Y, at_least=at_least)
+    return as_points(X, Y, at_least=at_least, standardise=standardise, **reading)

@@ -81,7 +81,8 @@ def _list_places() -> list[Path]:
 
 def _read_cache(cache: Path) -> dict[str, Array]:
     try:
-        with np.load(cache) as arrays:
+        # numpy.load would leave a damaged file open.
+        with cache.open("rb") as file, np.load(file) as arrays:
             return {key: arrays[key] for key in FILES}
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
         raise InputError(f"{cache} is damaged ({error}). Remove it, and MNIST is fetched again.") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,8 +52,12 @@ class Request:
         """The name and the file, for messages."""
         return make_label(self.name, self.origin)
 
+    def count_rows(self, total: int) -> int:
+        """How many rows to read, of ``total`` rows."""
+        return total if self.options.max_rows is None else min(total, self.options.max_rows)
+
     def choose_rows(self, total: int) -> Array:
-        """Positions of the rows to read, of ``total`` rows."""
+        """Positions of the rows to read, of ``total`` rows. Ask for memory first: there may be claimed to be many."""
         return choose_rows(total, self.options.max_rows, self.options.seed)
 
     def check_memory(self, need: float, advice: str = FEWER_ROWS, **options: Any) -> None:
@@ -123,8 +128,9 @@ class FileFormat(Format):
 def read_chunks(chunks: Chunks, request: Request) -> Opened:
     """The rows wanted of an array that is stored in chunks."""
     check_rows(chunks.shape, request.label)
+    rows, of_row = request.count_rows(chunks.shape[0]), float(math.prod(chunks.shape[1:]))
+    request.check_memory(rows * of_row * max(8, chunks.dtype.itemsize))
     numbers = request.choose_rows(chunks.shape[0])
-    request.check_memory(len(numbers) * float(np.prod(chunks.shape[1:], dtype=float)) * max(8, chunks.dtype.itemsize))
     return Opened(np.concatenate(list(_take_from_blocks(chunks.blocks(), numbers))), numbers)
 
 

@@ -21,7 +21,7 @@ class Frames(Format):
     def open(self, request: Request) -> Opened:
         """Read the rows and columns wanted."""
         frame = open_frame(request.data, request.label, request.options.columns, request.options.drop)
+        request.check_memory(8.0 * request.count_rows(len(frame)) * len(frame.columns))
         numbers = request.choose_rows(len(frame))
-        request.check_memory(8.0 * len(numbers) * len(frame.columns))
         frame = frame[numbers] if len(numbers) < len(frame) else frame
         return Opened(table_from_frame(frame, request.label), numbers)

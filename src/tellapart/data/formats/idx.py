@@ -40,9 +40,10 @@ class Idx(Format):
             short = InputError(f"{label} is cut short: its shape {header.shape} needs {header.nbytes} bytes.")
             if not zipped and path.stat().st_size < header.start + header.nbytes:
                 raise short
-            numbers = request.choose_rows(header.shape[0])
-            request.check_memory(floats_need(header.shape, header.dtype, None if zipped else len(numbers)))
+            rows = header.shape[0] if zipped else request.count_rows(header.shape[0])
+            request.check_memory(floats_need(header.shape, header.dtype, rows))
             if not zipped:
+                numbers = request.choose_rows(header.shape[0])
                 return Opened(Plain(path, label, header.start, header.dtype, header.shape).rows(numbers), numbers)
             content = file.read(header.nbytes)
             # Only at its end a gzipped file tells whether it is whole.

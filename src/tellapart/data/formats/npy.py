@@ -32,10 +32,10 @@ class Npy(FileFormat):
         """Read the rows wanted; the others stay in the file."""
         header = read_layout(request.data, request.label)
         check_rows(header.shape, request.label)
-        numbers = request.choose_rows(header.shape[0])
-        request.check_memory(floats_need(header.shape, header.dtype, len(numbers)))
         if header.columns_first:
             return read_chunks(ColumnsFirst(request.data, request.label, header), request)
+        request.check_memory(floats_need(header.shape, header.dtype, request.count_rows(header.shape[0])))
+        numbers = request.choose_rows(header.shape[0])
         return Opened(_plain(request, header).rows(numbers), numbers)
 
     def open_lazy(self, request: Request) -> Lazy:
@@ -116,9 +116,8 @@ def check_dtype(dtype: np.dtype[Any], label: str) -> None:
         raise InputError(f"{label} holds Python objects, which are not read. Save numbers, with dtype=float.")
 
 
-def floats_need(shape: tuple[int, ...], dtype: np.dtype[Any], rows: int | None = None) -> float:
+def floats_need(shape: tuple[int, ...], dtype: np.dtype[Any], rows: int) -> float:
     """Bytes of some rows as they came, and of the floats that come of them where they are not floats already."""
-    rows = shape[0] if rows is None else rows
     floats = 0 if dtype.kind == "f" and dtype.itemsize in (4, 8) else 4 if dtype.itemsize <= 2 else 8
     return rows * float(math.prod(shape[1:])) * (dtype.itemsize + floats)
 

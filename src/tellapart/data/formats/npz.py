@@ -38,7 +38,7 @@ class Npz(FileFormat):
                 raise InputError(
                     f"{request.label} is cut short: its shape {header.shape} needs more bytes than it has."
                 )
-            request.check_memory(floats_need(header.shape, header.dtype), SAVE_AS_NPY, max_rows=...)
+            request.check_memory(floats_need(header.shape, header.dtype, header.shape[0]), SAVE_AS_NPY, max_rows=...)
             with archive.open(infos[name]) as file:
                 return Opened(np.lib.format.read_array(file, allow_pickle=False))
 

@@ -48,8 +48,8 @@ class Parquet(Format):
             names = unique_names(stored)
             keep = select_columns(names, label, options.columns, [*filter(_INDEX.fullmatch, stored), *drop])
             total = sum(file.metadata.num_rows for file in files)
+            _check_memory(request, files, request.count_rows(total), total, len(keep), len(names))
             numbers = request.choose_rows(total)
-            _check_memory(request, files, len(numbers), total, len(keep), len(names))
             wanted = [stored[k] for k in keep]
             if len(numbers) == total:
                 data = arrow.concat_tables([file.read(columns=wanted) for file in files])

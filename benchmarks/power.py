@@ -35,7 +35,7 @@ from torch import Tensor
 import tellapart as ta
 from tellapart import datasets
 from tellapart._util.files import write_json
-from tellapart.data.files import read_idx
+from tellapart.data.formats.idx import read_idx
 from tellapart.stats import nulls
 from tellapart.twosample.learned import bonferroni
 
@@ -72,7 +72,7 @@ def labelled_mnist() -> Pair:
         paths = sorted(folder.glob(f"{name}*idx*"))
         if not paths:
             raise FileNotFoundError(f"--mnist {folder} has no file {name}-idx…, plain or gzipped.")
-        found.append(torch.from_numpy(np.array(read_idx(paths[0], str(paths[0]), None))))
+        found.append(torch.from_numpy(np.array(read_idx(paths[0], str(paths[0])))))
     return found[0].double() / 255, found[1].long()
 
 

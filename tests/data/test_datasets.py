@@ -186,11 +186,11 @@ def test_mnist_is_read_from_a_folder_and_from_the_cache(tmp_path, monkeypatch):
     monkeypatch.delenv("TELLAPART_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     calls = []
-    monkeypatch.setattr(mnist_files, "_fetched", lambda: calls.append(1) or mnist_files.load_mnist(MNIST))
+    monkeypatch.setattr(mnist_files, "_fetch", lambda: calls.append(1) or mnist_files.load_mnist(MNIST))
     for _ in range(2):
         assert all(map(torch.equal, datasets.mnist(), found))
     assert calls == [1]
-    monkeypatch.setattr(mnist_files, "_fetched", None)
+    monkeypatch.setattr(mnist_files, "_fetch", None)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "empty"))
     monkeypatch.setenv("TELLAPART_DATA", str(MNIST.parent))
     assert torch.equal(datasets.mnist().images, found.images)

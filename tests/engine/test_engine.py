@@ -261,7 +261,7 @@ def test_gradient_of_t_is_that_of_maths_section_3():
         m, n, xx.sum(1), yy.sum(1), xy.sum(1), xy.sum(0), xx.square().sum(), yy.square().sum(), xy.square().sum(),
         torch.zeros(()), torch.zeros(()), None,
     )  # fmt: skip
-    of_xx, _, of_xy = torch.autograd.grad(ta.estimators.variance_from(s), blocks)
+    of_xx, _, of_xy = torch.autograd.grad(ta.stats.estimators.variance_from(s), blocks)
 
     def falling(m, r):
         return math.prod(range(m - r + 1, m + 1))
@@ -396,7 +396,8 @@ def test_max_memory_caps_the_tiles():
 
 def test_progress_ends_at_the_whole():
     steps = []
-    engine.sums(Gaussian(1.0), normal(900), normal(700, seed=1), progress=lambda *step: steps.append(step))
+    compute = engine.Compute(progress=lambda *step: steps.append(step))
+    engine.sums(Gaussian(1.0), normal(900), normal(700, seed=1), compute=compute)
     assert steps == sorted(steps)
     assert steps[-1][0] == steps[-1][1]
 

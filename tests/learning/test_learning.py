@@ -9,8 +9,9 @@ import pytest
 import torch
 
 import tellapart as ta
+from tellapart.engine import Compute
 from tellapart.kernels import ARD, MLP, Deep, Gaussian, Laplacian, Linear, Mixture
-from tellapart.learning import ascent, starts
+from tellapart.learning import ascent, fitting, starts
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -23,7 +24,7 @@ def one_differs(n, seed, d=10, which=3, factor=1.8):
     return X, Y
 
 
-@pytest.mark.parametrize("seeds", [10, pytest.param(100, marks=pytest.mark.full)])
+@pytest.mark.parametrize("seeds", [5, pytest.param(100, marks=pytest.mark.full)])
 def test_ard_finds_one_coordinate_of_fifty(seeds):
     """Where the median heuristic, with all rows and no split, has a power of about 0.3."""
     found = learned = median = 0
@@ -34,7 +35,7 @@ def test_ard_finds_one_coordinate_of_fifty(seeds):
         learned += ta.mmd_test(X[200:], Y[200:], kernel, permutations=199, rng=seed).reject(0.05)
         median += ta.mmd_test(X, Y, permutations=199, rng=seed).reject(0.05)
     print(f"\nfound in {found} of {seeds}; rejected {learned} learned, {median} by the median heuristic")
-    assert found >= 0.95 * seeds - (0 if seeds >= 100 else 2)
+    assert found >= 0.95 * seeds - (0 if seeds >= 100 else 1)
     assert learned >= 2 * median
     assert learned >= 0.6 * seeds
 
@@ -46,7 +47,7 @@ def test_coordinates_alone_are_measured_in_deviations_of_the_null():
 
     X, Y = one_differs(40, 6, d=3, which=0)
     X[:, 2] = Y[:, 2] = 5.0
-    found = starts.marginal_z_scores(torch.cat([X, Y]), 40)
+    found = starts.marginal_z_scores(torch.cat([X, Y]), 40, Compute())
     for j in (0, 1):
         x, y = X[:, j : j + 1].double(), Y[:, j : j + 1].double()
         values = []
@@ -65,7 +66,7 @@ def test_coordinates_alone_are_measured_in_deviations_of_the_null():
         lambda: Gaussian(1.0),
         lambda: ARD(10),
         lambda: Mixture([0.5, 2.0, 8.0]),
-        lambda: Gaussian(3.0) * Laplacian(10.0) + Gaussian(2.0),
+        lambda: Gaussian(9.0) * Laplacian(30.0) + Gaussian(12.0),
         lambda: Deep(torch.nn.Linear(10, 4, bias=False), Gaussian(2.0)),
         lambda: Deep(MLP([10, 16, 4]), Gaussian(1.0), original=Gaussian(5.0)),
     ],
@@ -77,10 +78,20 @@ def test_every_kernel_gets_better(make, criterion):
     start = make()
     before = {name: value.clone() for name, value in start.state_dict().items()}
     kernel, history = ta.fit_kernel(X, Y, start, criterion, steps=40, rng=0)
+    _, held_out = fitting._split(X, Y, 0.4, np.random.default_rng(0))
     assert all(torch.equal(before[name], value) for name, value in start.state_dict().items()), "the start was changed"
     if history.best_step:
         assert any(not torch.equal(before[name], value) for name, value in kernel.state_dict().items())
-    assert history.best == max(history.score) >= history.score[0]
+    # What is returned is the kernel of the best score, not the last one, and it is better than the first on other rows.
+    again = ascent.Ascent(kernel, criterion, 0.05, np.random.default_rng(0), Compute())
+    fresh = one_differs(600, 99)
+    scores = []
+    with torch.no_grad():
+        assert float(again.evaluate(*held_out).score) == pytest.approx(max(history.score), rel=1e-6)
+        for again.kernel in (start, kernel):
+            scores.append(float(again.evaluate(*fresh).score))
+    assert scores[1] > scores[0]
+    assert history.best_step == history.step[int(np.argmax(history.score))]
     assert history.criterion == criterion
     assert len(history.step) == len(history.training) == len(history.validation) == len(history.score)
     assert all(math.isfinite(v) for v in history.validation + history.training[1:])
@@ -111,15 +122,15 @@ def test_full_batches_and_early_stopping():
 def test_gradient_of_power_follows_the_permutation_at_the_quantile():
     """dJ = (dU - dU_b*)/√V - J dV/(2V), against finite differences (MATHS §7)."""
     X, Y = (Z.double() for Z in one_differs(40, 5, d=3, which=0))
-    run = ascent._Run(ARD(3, bandwidth=2.0), "power", 0.05, np.random.default_rng(0), None)
-    run.look(X, Y).value.backward()
+    run = ascent.Ascent(ARD(3, bandwidth=2.0), "power", 0.05, np.random.default_rng(0), Compute())
+    run.evaluate(X, Y).value.backward()
     slopes = run.kernel.log_scales.grad.clone()
     for k in range(3):
         values = []
         for step in (1e-5, -1e-5):
             with torch.no_grad():
                 run.kernel.log_scales[k] += step
-                values.append(run.look(X, Y).value.item())
+                values.append(run.evaluate(X, Y).value.item())
                 run.kernel.log_scales[k] -= step
         assert slopes[k].item() == pytest.approx((values[0] - values[1]) / 2e-5, rel=1e-5, abs=1e-8)
 
@@ -130,20 +141,20 @@ def test_constant_samples_end_learning(criterion):
     for Y, differ in ((X, False), (X + 1, True)):
         kernel, _ = ta.fit_kernel(X, Y, "ard", criterion, steps=5)
         assert all(bool(torch.isfinite(p).all()) for p in kernel.parameters())
-        assert (ta.learned_test(X, Y, "ard", criterion, rng=0, steps=5).pvalue < 0.01) == differ
+        assert (ta.learned_test(X, Y, "ard", criterion, rng=0, learning={"steps": 5}).pvalue < 0.01) == differ
 
 
 def test_samples_that_come_apart_while_learning_end_it(monkeypatch):
 
     X, Y = torch.randn(80, 3, generator=torch.Generator().manual_seed(0)), torch.zeros(80, 3)
-    look, seen = ascent._Run.look, []
+    evaluate, seen = ascent.Ascent.evaluate, []
 
-    def looked(self, *rows):
-        found = look(self, *rows)
+    def flat_after_a_while(self, *rows):
+        found = evaluate(self, *rows)
         seen.append(found)
         return found._replace(flat=len(seen) > 30)
 
-    monkeypatch.setattr(ascent._Run, "look", looked)
+    monkeypatch.setattr(ascent.Ascent, "evaluate", flat_after_a_while)
     kernel, history = ta.fit_kernel(X, Y, "ard", steps=500, batch_size=None)
     assert history.step[-1] < 40
     assert kernel.scales.isfinite().all()
@@ -164,13 +175,13 @@ def test_errors(options, message):
         ta.fit_kernel(torch.randn(20, 2), torch.randn(20, 2), **options)
 
 
-@pytest.mark.parametrize("repetitions", [150, pytest.param(1000, marks=pytest.mark.full)])
+@pytest.mark.parametrize("repetitions", [80, pytest.param(1000, marks=pytest.mark.full)])
 def test_learning_on_one_half_and_testing_on_the_other_holds_the_level(repetitions):
     pvalues = []
     for r in range(repetitions):
         g = torch.Generator().manual_seed(r)
         X, Y = (torch.randn(60, 4, generator=g) for _ in range(2))
-        kernel, _ = ta.fit_kernel(X[:30], Y[:30], steps=20, rng=r)
+        kernel, _ = ta.fit_kernel(X[:30], Y[:30], Gaussian(1.0), steps=10, scan=False, rng=r)
         pvalues.append(ta.mmd_test(X[30:], Y[30:], kernel, permutations=99, rng=r).pvalue)
     for alpha in (0.01, 0.05, 0.1):
         rate = np.mean(np.array(pvalues) <= alpha + 1e-12)

@@ -20,6 +20,10 @@ import torch
 
 import tellapart as ta
 from tellapart import kernels as k
+from tellapart.stats.nulls import Binned, Permutation, Wild
+
+#: What nulls are called now, where the file has an older name.
+NAMES = {"swap": "paired"}
 
 FILE = Path(__file__).parents[1] / "golden" / "bits.json"
 
@@ -77,15 +81,15 @@ def cases() -> dict[str, Callable[[], dict[str, Any]]]:
     for name, kernel in _kernels(d).items():
         for null in nulls:
             found[f"mmd_test {name} {null}"] = lambda kernel=kernel, null=null: _tested(
-                ta.mmd_test(*_samples(60, 60, d), kernel, null, 199, rng=0)
+                ta.mmd_test(*_samples(60, 60, d), kernel, NAMES.get(null, null), 199, rng=0)
             )
     for null in nulls:
         sizes = (70, 70) if null == "swap" else (70, 45)
         found[f"mmd_test median {null}"] = lambda null=null, sizes=sizes: _tested(
-            ta.mmd_test(*_samples(*sizes, d), null=null, permutations=99, rng=1)
+            ta.mmd_test(*_samples(*sizes, d), null=NAMES.get(null, null), permutations=99, rng=1)
         )
         found[f"mmd_test double {null}"] = lambda null=null, sizes=sizes: _tested(
-            ta.mmd_test(*_samples(*sizes, d), null=null, permutations=99, rng=1, precision="double")
+            ta.mmd_test(*_samples(*sizes, d), null=NAMES.get(null, null), permutations=99, rng=1, precision="double")
         )
     found["mmd_test float32"] = lambda: _tested(
         ta.mmd_test(*(z.float() for z in _samples(90, 80, d)), permutations=99, rng=2)
@@ -96,21 +100,21 @@ def cases() -> dict[str, Callable[[], dict[str, Any]]]:
     found["mmd_test images"] = lambda: _tested(ta.mmd_test(*_images(), permutations=99, rng=2))
     found["mmd_test auto"] = lambda: _tested(ta.mmd_test(*_samples(90, 80, d), permutations="auto", rng=3))
     found["mmd_test groups"] = lambda: _tested(
-        ta.mmd_test(*_samples(60, 60, d), permutations=99, rng=4, groups=np.repeat(np.arange(40), 3))
+        ta.mmd_test(*_samples(60, 60, d), permutations=99, rng=4, null=Permutation(np.repeat(np.arange(40), 3)))
     )
     found["mmd_test bins"] = lambda: _tested(
-        ta.mmd_test(*_samples(300, 200, d), null="binned", bins=40, permutations=99, rng=4)
+        ta.mmd_test(*_samples(300, 200, d), null=Binned(bins=40), permutations=99, rng=4)
     )
     found["mmd_test lag"] = lambda: _tested(
-        ta.mmd_test(*_samples(100, 100, d), null="wild", lag=5.0, permutations=99, rng=4)
+        ta.mmd_test(*_samples(100, 100, d), null=Wild(lag=5.0), permutations=99, rng=4)
     )
     for null in ("permutation", "binned", "swap"):
         found[f"mmd_test large {null}"] = lambda null=null: _tested(
-            ta.mmd_test(*_samples(1600, 1600, 5), null=null, permutations=199, rng=5)
+            ta.mmd_test(*_samples(1600, 1600, 5), null=NAMES.get(null, null), permutations=199, rng=5)
         )
     for name in ("rbf", "ard", "deep", "full", "witness"):
         found[f"learned_test {name}"] = lambda name=name: _tested(
-            ta.learned_test(*_samples(120, 130, 4), name, permutations=99, rng=6, **_quick(name))
+            ta.learned_test(*_samples(120, 130, 4), name, permutations=99, rng=6, learning=_quick(name))
         )
     found["learned_test swapped"] = lambda: _tested(
         ta.learned_test(*_samples(120, 130, 4), "witness", swap=True, permutations=99, rng=6)

@@ -12,7 +12,7 @@ import torch
 import tellapart as ta
 from tellapart.kernels import Gaussian, Witness
 from tellapart.learning import discriminant
-from tellapart.twosample.learned import bonferroni, cauchy
+from tellapart.stats.pvalues import bonferroni, cauchy
 
 ALPHAS = (0.01, 0.05, 0.1)
 
@@ -28,14 +28,14 @@ def normal(n, seed, d=2, shift=0.0):
 
 
 @pytest.mark.usefixtures("one_thread")
-@pytest.mark.parametrize("repetitions", [200, pytest.param(1000, marks=pytest.mark.full)])
+@pytest.mark.parametrize("repetitions", [100, pytest.param(1000, marks=pytest.mark.full)])
 @pytest.mark.parametrize("kernel", ["witness", "rbf", pytest.param("ard", marks=pytest.mark.full)])
 def test_level_of_a_half_and_of_swapped_halves(kernel, repetitions):
     """One half: exact, so that its rate is α. Swapped: at most α by Bonferroni, and close to it by Cauchy."""
-    learning = {"steps": 20} if kernel == "ard" else {}
+    options = {"swap": True, "permutations": 199, "learning": {"steps": 20} if kernel == "ard" else {}}
     halves = np.array(
         [
-            [half.test.pvalue for half in ta.learned_test(*normal(40, r), kernel, swap=True, rng=r, **learning).halves]
+            [half.test.pvalue for half in ta.learned_test(*normal(40, r), kernel, **options, rng=r).halves]
             for r in range(repetitions)
         ]
     )
@@ -66,7 +66,7 @@ def test_learning_never_sees_tested_rows(kernel):
         x, y = X.clone(), Y.clone()
         x[split.test_x] += noise
         y[split.test_y] -= noise
-        kernels.append(ta.learned_test(x, y, kernel, train=split, permutations=9, rng=0, **options).kernel)
+        kernels.append(ta.learned_test(x, y, kernel, train=split, permutations=9, rng=0, learning=options).kernel)
     first, second = (kernel.state_dict() for kernel in kernels)
     assert all(torch.equal(first[name], second[name]) for name in first)
 
@@ -107,6 +107,30 @@ def test_groups_are_learned_from_and_permuted_as_a_whole():
     assert rejected <= 4 + 3 * math.sqrt(40 * 0.1 * 0.9)
 
 
+@pytest.mark.usefixtures("one_thread")
+def test_strata_are_split_in_shares_and_are_no_evidence():
+    """X is mostly of one site and Y of the other: only the plain test takes that for a difference."""
+    sites = np.repeat([0, 1, 0, 1], [60, 20, 20, 60])
+    rejected = {"plain": 0, "strata": 0}
+    for r in range(60):
+        Z = np.random.default_rng(r).normal(size=(160, 2)) + 2 * sites[:, None]
+        for name, strata in (("plain", None), ("strata", sites)):
+            result = ta.learned_test(Z[:80], Z[80:], strata=strata, permutations=99, rng=r)
+            rejected[name] += result.reject(0.1)
+    assert [int((sites[result.split.train_x] == site).sum()) for site in (0, 1)] == [30, 10]
+    assert rejected["plain"] > 50
+    assert rejected["strata"] <= 6 + 3 * math.sqrt(60 * 0.1 * 0.9)
+
+
+def test_strata_of_single_rows_stay_together():
+    """One row of each sample for a prompt: both are learned from, or both are tested, or nothing could be exchanged."""
+    X, Y = normal(40, 3)
+    prompts = np.concatenate([np.arange(40), np.arange(40)])
+    split = ta.learned_test(X, Y, strata=prompts, permutations=99, rng=0).split
+    assert len(split.train_x) == 20
+    assert set(split.train_x.tolist()) == set(split.train_y.tolist())
+
+
 @pytest.mark.parametrize("swap", [False, True])
 def test_threads_do_not_matter(swap):
     X, Y = ta.datasets.blobs(300, rng=0)
@@ -115,11 +139,11 @@ def test_threads_do_not_matter(swap):
     for threads in (1, 2):
         torch.set_num_threads(threads)
         try:
-            found.append(ta.learned_test(X, Y, swap=swap, rng=0))
+            found += [ta.learned_test(X, Y, swap=swap, rng=0), ta.learned_test(X, Y, swap=swap, rng=0, threads=3)]
         finally:
             torch.set_num_threads(before)
-    assert found[0].pvalue == found[1].pvalue
-    assert np.array_equal(found[0].null_distribution, found[1].null_distribution)
+    assert len({result.pvalue for result in found}) == 1
+    assert len({result.null_distribution.tobytes() for result in found}) == 1
 
 
 def test_combinations():
@@ -136,6 +160,10 @@ def test_combinations():
         ({"kernel": "best"}, "kernel='best' is not known"),
         ({"combination": "fisher"}, "combination must be 'bonferroni' or 'cauchy'"),
         ({"null": "gamma"}, "null must be 'permutation' or 'binned'"),
+        ({"null": "binned", "strata": np.zeros(100)}, "strata are for null='permutation'"),
+        ({"learning": {"stepps": 3}}, "learning has no option 'stepps'. It takes alpha, batch_size, steps"),
+        ({"permutations": 0}, "permutations must be a whole number"),
+        ({"standardise": "maybe"}, "standardise must be 'auto', True or False"),
         ({"train": 0.99}, "0 to test, but 8 and 2 are needed"),
     ],
 )

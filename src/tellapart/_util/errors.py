@@ -29,10 +29,13 @@ class InputError(ValueError):
     advice
         What to do, with ``{name}`` for each argument that it names.
     **options
-        Those arguments, with the value to give, or Ellipsis.
+        Those arguments, with the value to give, or Ellipsis. An argument that is named twice, with different values,
+        has an underscore after its second name.
 
     >>> str(InputError("X has 3 missing values.", "Open it with {missing}.", missing="drop"))
     "X has 3 missing values. Open it with missing='drop'."
+    >>> str(InputError("X has gaps.", "Give {missing} or {missing_}.", missing="drop", missing_="indicator"))
+    "X has gaps. Give missing='drop' or missing='indicator'."
     """
 
     def __init__(self, problem: str, advice: str = "", **options: Any) -> None:
@@ -41,7 +44,7 @@ class InputError(ValueError):
 
     def message(self, spell: Callable[[str, Any], str] = spell_keyword) -> str:
         """Problem and advice, with arguments spelled by ``spell(name, value)``."""
-        spelled = {name: spell(name, value) for name, value in self.options.items()}
+        spelled = {name: spell(name.rstrip("_"), value) for name, value in self.options.items()}
         return " ".join(filter(None, (self.problem, self.advice.format(**spelled))))
 
     def __str__(self) -> str:

@@ -91,7 +91,7 @@ def run(options: argparse.Namespace) -> int:
         "rng": options.seed,
         "max_memory": options.max_memory,
         "cluster": options.cluster,
-        "reading": {name: getattr(options, name) for name in wanted},
+        **{name: getattr(options, name) for name in wanted},
     }
     if options.cost:
         print(criticism.compare_cost(x, y, options.kernel, **settings))

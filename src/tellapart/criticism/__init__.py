@@ -1,18 +1,26 @@
-"""Where two samples differ, and `compare`, which tests and criticises in one call."""
+"""Where two samples differ, one file a view, and `compare`, which tests and criticises in one call."""
 
-from .comparing import compare, compare_cost
+from ..data.arrays import Array
+from .comparing import compare
 from .comparison import Comparison
-from .views import Array, Exemplar, Weights, coordinate_weights, exemplars, separability, witness
+from .costs import compare_cost
+from .exemplars import Exemplar, exemplars
+from .separability import separability
+from .settings import Settings
+from .weights import Weights, find_weights
+from .witness import witness, witness_values
 
 __all__ = [
     "Array",
     "Comparison",
     "Exemplar",
+    "Settings",
     "Weights",
     "compare",
     "compare_cost",
-    "coordinate_weights",
     "exemplars",
+    "find_weights",
     "separability",
     "witness",
+    "witness_values",
 ]

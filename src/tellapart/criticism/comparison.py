@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import dataclass, field
+from functools import cached_property
 from os import PathLike
 from typing import Any
 
-from ..data import Encoding, Sample, open_source
-from ..kernels import Kernel, Witness
+from ..data import Encoding, Sample, Source
+from ..data.arrays import Array
+from ..engine import MemoryLike, computing
+from ..kernels import Kernel
 from ..learning import History
 from ..learning.splits import Split
-from ..twosample.learned import LearnedTest
-from . import views
-from .views import Array, Exemplar, Weights
-
-#: What an AUC below a limit is called.
-_SEPARABLE = ((0.55, "hardly"), (0.65, "weakly"), (0.8, "fairly"), (0.9, "well"), (math.inf, "almost fully"))
+from ..twosample import LearnedTest
+from .exemplars import Exemplar, exemplars
+from .separability import separability, separability_grade
+from .settings import Settings
+from .weights import Weights
+from .witness import witness_values
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +44,8 @@ class Comparison:
         What was done to the data on the way.
     settings
         What repeats the comparison: arguments, seed, sizes, versions.
+    seconds
+        How long it took.
     """
 
     test: LearnedTest
@@ -53,19 +57,35 @@ class Comparison:
     witness_y: Array
     weights: Weights
     notes: tuple[str, ...]
-    settings: dict[str, Any]
+    settings: Settings
     seconds: float
     _learned_from: tuple[Sample, Sample] = field(repr=False)
     _encoding: Encoding = field(repr=False)
+    _source: Source = field(repr=False)
 
     @property
     def pvalue(self) -> float:
-        """The p-value."""
+        """The p-value of the test; with swapped halves, that of both together."""
         return self.test.pvalue
 
     @property
+    def pvalue_floor(self) -> float:
+        """The smallest p-value that so many permutations can give."""
+        return self.test.leading.test.pvalue_floor * len(self.test.halves)
+
+    @property
+    def at_floor(self) -> bool:
+        """Whether the p-value is as small as it can be."""
+        return self.pvalue <= self.pvalue_floor * (1 + 1e-9)
+
+    @property
+    def permutations(self) -> int:
+        """How many draws the null distribution has."""
+        return self.test.leading.test.permutations
+
+    @property
     def statistic(self) -> float:
-        """MMD² on the tested rows; with a witness, the difference of its means."""
+        """MMD² on the tested rows; for some kernels something else, which ``kernel.statistic_name`` names."""
         return self.test.statistic
 
     @property
@@ -80,7 +100,7 @@ class Comparison:
 
     @property
     def history(self) -> History:
-        """How it was learned."""
+        """How the kernel was learned."""
         return self.test.history
 
     @property
@@ -89,48 +109,59 @@ class Comparison:
         return self.test.split
 
     @property
-    def mmd(self) -> float:
-        """The distance of the two samples under the learned kernel: √MMD², 0 where the estimate is negative."""
-        # The kernel h(x) h(y) has the difference of the means of h for its MMD, and that is the statistic itself.
-        return max(self.statistic, 0.0) if isinstance(self.kernel, Witness) else math.sqrt(max(self.statistic, 0.0))
+    def distance(self) -> float:
+        """The distance of the two samples under the learned kernel, 0 where the estimate is negative.
 
-    @property
+        √MMD², or what ``kernel.distance_name`` says.
+        """
+        return self.kernel.distance(self.statistic)
+
+    @cached_property
     def auc(self) -> float:
         """How separable the samples are by the witness function: 0.5 not at all, 1 entirely."""
-        return views.separability(self.witness_x, self.witness_y)
+        return separability(self.witness_x, self.witness_y)
 
     @property
-    def separable(self) -> str:
-        """The AUC in a word."""
-        return next(word for limit, word in _SEPARABLE if self.auc < limit)
+    def separability_grade(self) -> str:
+        """The AUC in a word, such as ``"fairly"``."""
+        return separability_grade(self.auc)
 
     def reject(self, alpha: float | None = None) -> bool:
         """Whether the test rejects at level ``alpha``, by default that of the comparison."""
         return self.test.reject(self.alpha if alpha is None else alpha)
 
-    def witness(self, Z: Any) -> Array:
-        """The witness function at other rows, given as X and Y were: positive where X has more than Y."""
-        sample = self._encoding.encode(open_source(Z, "Z"))
-        return views.witness(self.kernel, *self._learned_from, at=sample)
+    def witness(self, Z: Any, *, max_memory: MemoryLike = None) -> Array:
+        """The witness function at other rows: positive where X has more than Y.
+
+        ``Z`` is given as X and Y were, and read as they were: with their ``columns``, ``missing``, ``features`` and so
+        on. There is a value for each row of it; with ``missing="drop"``, for each row without missing values.
+        """
+        at = self._encoding.encode(self._source.like(Z, "Z")).values
+        x, y = (sample.values for sample in self._learned_from)
+        with computing(max_memory) as compute:
+            return witness_values(self.kernel, x, y, at, compute)
 
     def exemplars(self, count: int = 8) -> list[Exemplar]:
         """The tested rows of each sample where X has more, where Y has more, and where there is no difference."""
-        return views.exemplars(self.x, self.y, self.witness_x, self.witness_y, count)
+        return exemplars(self.x, self.y, self.witness_x, self.witness_y, count)
 
     def verdict(self) -> str:
-        """One sentence."""
-        draws = self.test.leading.test.permutations
-        floor = self.test.leading.test.pvalue_floor * len(self.test.halves)
-        p = f"p ≤ {floor:.3g}" if self.pvalue <= floor * (1 + 1e-9) else f"p = {self.pvalue:.3g}"
+        """A sentence: whether the samples differ, with the p-value."""
         word = "The samples differ" if self.reject() else f"No difference is seen at level {self.alpha:g}"
-        return f"{word} ({p}, {draws} permutations)."
+        return f"{word} ({self.pvalue_text()}, {self.permutations} permutations)."
+
+    def pvalue_text(self) -> str:
+        """The p-value for people, such as ``"p ≤ 0.001"`` where it is as small as it can be."""
+        return f"p ≤ {self.pvalue_floor:.3g}" if self.at_floor else f"p = {self.pvalue:.3g}"
 
     def summary(self) -> str:
-        """A few lines for people."""
-        lines = [self.verdict()]
-        lines.append(
-            f"Separability (AUC of the witness): {self.auc:.3f}, {self.separable} separable. MMD {self.mmd:.3g}."
-        )
+        """The verdict, the size of the difference, and what it was computed from, in a few lines of text."""
+        distance = self.kernel.distance_name
+        lines = [
+            self.verdict(),
+            f"Separability (AUC of the witness): {self.auc:.3f}, {self.separability_grade} separable. "
+            f"{distance[0].upper()}{distance[1:]} {self.distance:.3g}.",
+        ]
         if self.reject():
             leading = ", ".join(f"{name} {weight:.3f}" for name, weight in self.weights.leading())
             lines.append(f"Largest weights: {leading}.")
@@ -143,7 +174,8 @@ class Comparison:
         if len(self.test.halves) == 2:
             one, two = (half.test.pvalue for half in self.test.halves)
             lines.append(
-                f"Each half was learned from once and tested once: p = {one:.3g} and {two:.3g}. The rest is of one."
+                f"Each half was learned from once and tested once: p = {one:.3g} and {two:.3g}. All other numbers are "
+                "those of the half with the smaller p."
             )
         return "\n".join([*lines, *self.notes])
 
@@ -155,23 +187,27 @@ class Comparison:
             weights[bound] = None if found is None else found.tolist()
         return {
             "pvalue": self.pvalue,
+            "pvalue_floor": self.pvalue_floor,
+            "permutations": self.permutations,
             "statistic": self.statistic,
+            "statistic_name": self.kernel.statistic_name,
             "alpha": self.alpha,
             "differ": self.reject(),
             "verdict": self.verdict(),
-            "mmd": self.mmd,
+            "distance": self.distance,
+            "distance_name": self.kernel.distance_name,
             "auc": self.auc,
             "names": list(self.names),
             "weights": weights | {"meaning": self.weights.meaning},
             "exemplars": [vars(exemplar) for exemplar in self.exemplars()],
             "notes": list(self.notes),
-            "settings": self.settings,
+            "settings": self.settings.to_dict() | {"learned kernel": repr(self.kernel)},
             "seconds": self.seconds,
             "test": self.test.to_dict(),
         }
 
     def to_json(self) -> str:
-        """The same as JSON."""
+        """What `to_dict` returns, as JSON."""
         return json.dumps(self.to_dict())
 
     def to_html(self, path: str | PathLike[str], command: str | None = None) -> None:

@@ -1,22 +1,26 @@
-"""Whatever a user has, as a checked `Sample`: every complaint about input data is made here.
+"""Whatever a user has, as checked rows: every complaint about input data is made here.
 
-`as_sample` takes what is numbers already. Tables, files and images go through `open_source`, `match` and `Encoding`:
+`read` takes anything and gives a `Source`; `match` and `Encoding` make numbers of two of them:
 
 >>> import pandas as pd
->>> x = open_source(pd.DataFrame({"age": [30, 40], "town": ["Ulm", "Bonn"]}), "X")
->>> y = open_source(pd.DataFrame({"age": [50, 60], "town": ["Ulm", "Ulm"]}), "Y")
+>>> x = read(pd.DataFrame({"age": [30, 40], "town": ["Ulm", "Bonn"]}), "X")
+>>> y = read(pd.DataFrame({"age": [50, 60], "town": ["Ulm", "Ulm"]}), "Y")
 >>> x, y = match(x, y)
 >>> sample = Encoding.fit(x, y).encode(x)
 >>> sample.values.shape, sample.shown.row(1)
 (torch.Size([2, 3]), ['40', 'Bonn'])
+
+`as_sample`, `as_pair` and `as_points` do all of it at once, for tests and statistics.
 """
 
 from .encoding import Encoding
 from .lazy import Lazy, Paired, Points, compact, in_memory, reindex, take_rows
-from .opening import check_path, open_source
-from .points import as_points, open_lazy
-from .sample import Display, Kind, Sample, as_pair, as_sample
-from .source import Source, match
+from .matching import match
+from .paths import check_path
+from .points import as_pair, as_points, as_sample
+from .read import open_lazy, read, read_pair
+from .sample import Display, Kind, Sample
+from .source import Source
 
 __all__ = [
     "Display",
@@ -35,7 +39,8 @@ __all__ = [
     "in_memory",
     "match",
     "open_lazy",
-    "open_source",
+    "read",
+    "read_pair",
     "reindex",
     "take_rows",
 ]

@@ -7,98 +7,121 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import torch
+import torch.utils.dlpack
 from torch import Tensor
+
+from .._util.errors import InputError, InputTypeError
 
 Array: TypeAlias = np.ndarray[Any, Any]
 
-#: Numbers that are looked at together where an array may be larger than memory.
+#: How many numbers are looked at together where an array may be larger than memory.
 _BLOCK = 2**22
+
+_COMPLEX = "has complex numbers. Stack the real and the imaginary part as two coordinates."
 
 
 def as_array(data: Any, name: str) -> Array:
     """An array of real numbers, of any shape and number type; what holds no numbers is named in the error."""
+    if not isinstance(data, Tensor) and hasattr(data, "__dlpack__") and not hasattr(data, "__array__"):
+        data = torch.utils.dlpack.from_dlpack(data)
     if isinstance(data, Tensor):
         return _from_tensor(data, name)
     if type(data).__module__.startswith("scipy.sparse"):
-        raise TypeError(f"{name} is sparse. Make it dense with {name}.toarray().")
+        raise InputTypeError(f"{name} is sparse. Make it dense with {name}.toarray().")
     if np.ma.is_masked(data):
-        raise ValueError(f"{name} has masked values. Remove those rows, or fill them with {name}.filled(…).")
+        raise InputError(f"{name} has masked values. Remove those rows, or fill them with {name}.filled(…).")
     if isinstance(data, (str, bytes)):
-        raise TypeError(f"{name} is a string ({data[:40]!r}). Give the array itself.")
+        raise InputTypeError(f"{name} is a string ({data[:40]!r}). Give the array itself.")
     try:
         array = np.asarray(data)
     except ValueError:
-        raise ValueError(f"{name} has rows of different lengths. Give every row the same coordinates.") from None
+        raise InputError(f"{name} has rows of different lengths. Give every row the same coordinates.") from None
     if array.dtype.kind == "O":
         array = _from_objects(array, name)
     if array.dtype.kind not in "biufc":
-        raise TypeError(f"{name} must hold numbers, but holds {array.dtype}. Encode text and dates as numbers.")
+        raise InputTypeError(f"{name} must hold numbers, but holds {array.dtype}. Encode text and dates as numbers.")
     if array.dtype.kind == "c":
-        raise TypeError(f"{name} has complex numbers. Stack the real and the imaginary part as two coordinates.")
+        raise InputTypeError(f"{name} {_COMPLEX}")
     return array
 
 
-def blocks(array: Array) -> Iterator[tuple[slice, Array]]:
-    """The rows of an array, some at a time, each with where it stands."""
+def check_dense_real(values: Tensor, name: str) -> None:
+    """Complain about tensors that are sparse or complex."""
+    if values.is_complex():
+        raise InputTypeError(f"{name} {_COMPLEX}")
+    if values.is_sparse or values.layout != torch.strided:
+        raise InputTypeError(f"{name} is sparse. Make it dense with {name}.to_dense().")
+
+
+def iterate_blocks(array: Array) -> Iterator[tuple[slice, Array]]:
+    """The rows of an array, some at a time, each block with its place."""
     step = max(1, _BLOCK // max(1, array[:1].size))
     for start in range(0, len(array), step):
         rows = slice(start, min(start + step, len(array)))
         yield rows, array[rows]
 
 
+def fits_single(dtype: np.dtype[Any]) -> bool:
+    """Whether float32 holds every value of a type exactly."""
+    return dtype.itemsize <= (4 if dtype.kind == "f" else 2)
+
+
 def float_type(array: Array) -> torch.dtype:
     """The smallest of float32 and float64 that holds every value of the array's type (int64: up to 2**53)."""
-    exact = array.dtype.itemsize <= (4 if array.dtype.kind == "f" else 2)
-    return torch.float32 if exact else torch.float64
+    return torch.float32 if fits_single(array.dtype) else torch.float64
 
 
-def check_rows(array: Array, name: str) -> None:
+def check_rows(shape: tuple[int, ...], name: str) -> None:
     """There must be rows, and something in them."""
-    if array.ndim == 0:
-        raise ValueError(f"{name} is a single number. Give one row for each point.")
-    if len(array) == 0:
-        raise ValueError(f"{name} is empty: it has no rows.")
-    if array.size == 0:
-        raise ValueError(f"{name} has {len(array)} rows but no columns (shape {array.shape}).")
+    if not shape:
+        raise InputError(f"{name} is a single number. Give one row for each point.")
+    if shape[0] == 0:
+        raise InputError(f"{name} is empty: it has no rows.")
+    if 0 in shape:
+        raise InputError(f"{name} has {shape[0]} rows but no columns (shape {tuple(shape)}).")
 
 
-def check_finite(array: Array, name: str, *, allow_nan: bool = False, advice: str = "Remove or impute them.") -> None:
-    """Say how many values are not finite numbers, and where the first stands."""
+def check_finite(
+    array: Array, name: str, *, allow_nan: bool = False, advice: str = "Remove or impute them.", **options: Any
+) -> None:
+    """Say how many values are not finite numbers, and where the first is; ``advice`` is for NaN."""
     if array.dtype.kind != "f":
         return
     for what, test in (("NaN", np.isnan), ("infinite", np.isinf)):
         if what == "NaN" and allow_nan:
             continue
         count, first = 0, (0, 0)
-        for rows, block in blocks(array):
+        for rows, block in iterate_blocks(array):
             bad = test(block).reshape(len(block), -1)
             if bad.any():
                 row, column = np.argwhere(bad)[0]
                 first = first if count else (rows.start + int(row), int(column))
                 count += int(bad.sum())
         if count:
-            raise ValueError(
+            problem = (
                 f"{name} has {count} {what} among its {array.size} values, the first at row {first[0]}, "
-                f"column {first[1]}. {advice if what == 'NaN' else 'Remove or impute them.'}"
+                f"column {first[1]}."
+            )
+            raise (
+                InputError(problem, advice, **options)
+                if what == "NaN"
+                else InputError(problem, "Remove or impute them.")
             )
 
 
 def _from_tensor(values: Tensor, name: str) -> Array:
-    if values.is_complex():
-        raise TypeError(f"{name} has complex numbers. Stack the real and the imaginary part as two coordinates.")
-    if values.is_sparse or values.layout != torch.strided:
-        raise TypeError(f"{name} is sparse. Make it dense with {name}.to_dense().")
+    check_dense_real(values, name)
     values = values.detach().cpu()
     array: Array = (values.float() if values.dtype == torch.bfloat16 else values).numpy()
     return array
 
 
 def _from_objects(array: Array, name: str) -> Array:
-    """Numbers that came as Python objects (a DataFrame of mixed number types does that)."""
+    """Numbers that came as Python objects."""
     for item in array.flat:
         if isinstance(item, (str, bytes)) or not isinstance(item, (int, float, np.number, np.bool_)):
-            raise TypeError(
-                f"{name} must hold numbers, but holds {item!r} ({type(item).__name__}). "
+            raise InputTypeError(
+                f"{name} must hold numbers, but holds {item!r:.80} ({type(item).__name__}). "
                 "Encode text and dates as numbers, and give every row the same coordinates."
             )
     return array.astype(np.float64)

@@ -11,13 +11,16 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from .arrays import Array
+from .._util.errors import InputTypeError
+from .arrays import Array, fits_single
 
 ColumnKind: TypeAlias = Literal["number", "boolean", "date", "text"]
 
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:?\d\d)?)?")
 _EPOCH = datetime(1970, 1, 1)
 _DAY = timedelta(days=1)
+#: A column counts as numbers with mistakes in it up to so many different texts, and from more different numbers on.
+_MOST_STRAYS, _FEWEST_NUMBERS = 5, 5
 _NESTED = (list, tuple, dict, set, frozenset, bytes, bytearray, complex, np.complexfloating, np.ndarray)
 
 
@@ -36,12 +39,18 @@ class Column:
         and -1 for what is missing.
     levels
         The different texts.
+    categorical
+        Whether the user said that these are categories, so that numbers among them are no mistake.
+    single
+        Whether float32 holds every value exactly.
     """
 
     name: str
     kind: ColumnKind
     values: Array
     levels: tuple[str, ...] = ()
+    categorical: bool = False
+    single: bool = False
 
     def __len__(self) -> int:
         return len(self.values)
@@ -69,7 +78,7 @@ class Column:
         if self.kind == "boolean":
             return str(bool(value))
         if self.kind == "date":
-            return _iso(float(value))
+            return _format_date(float(value))
         return str(int(value)) if value == int(value) and abs(value) < 1e15 else f"{value:.6g}"
 
     def used_levels(self, rows: Array | None = None) -> dict[str, int]:
@@ -86,37 +95,45 @@ class Column:
         return replace(self, kind=kind, values=values, levels=())
 
 
-def column_of(name: str, array: Array, label: str, *, categorical: bool = False) -> Column:
+def column_from_array(name: str, array: Array, label: str, *, categorical: bool = False) -> Column:
     """A column from an array of any type. Numbers mixed with text are text, and so are numbers said to be categories.
 
-    >>> column_of("day", np.array(["2024-01-01", "2024-01-03T12:00"], dtype=object), "X").values
+    >>> column_from_array("day", np.array(["2024-01-01", "2024-01-03T12:00"], dtype=object), "X").values
     array([19723. , 19725.5])
     """
     kind = array.dtype.kind
     if kind == "O" or kind == "U" or categorical:
         return _from_objects(name, array.astype(object), label, categorical)
     if kind == "b":
-        return Column(name, "boolean", array.astype(np.float64))
+        return Column(name, "boolean", array.astype(np.float64), single=True)
     if kind in "iuf":
-        return Column(name, "number", array.astype(np.float64))
+        return Column(name, "number", array.astype(np.float64), single=fits_single(array.dtype))
     if kind in "mM":
         days = array.astype(f"{kind}8[us]").astype(np.int64) / 86_400e6
         return Column(name, "date" if kind == "M" else "number", np.where(np.isnat(array), np.nan, days))
-    raise TypeError(f"{label} has a column {name!r} of {array.dtype}, which is not read. Leave it out with drop=.")
+    raise _unreadable(name, label, str(array.dtype))
 
 
-def text_column(name: str, codes: Array, levels: tuple[str, ...], *, categorical: bool) -> Column:
+def column_from_codes(name: str, codes: Array, levels: tuple[str, ...], *, categorical: bool) -> Column:
     """A column of texts that are already numbered (-1: missing). If all are dates, they are read as such."""
     if levels and not categorical and all(_ISO_DATE.fullmatch(level) for level in levels):
         try:
-            days = np.array([*(_days(_parsed(level)) for level in levels), np.nan])
+            days = np.array([*(_days_since_epoch(_parse_date(level)) for level in levels), np.nan])
             return Column(name, "date", days[codes])
         except ValueError:
             pass  # 2024-13-45 looks like a date, but is none
     # Two levels may have one text: the categories 1 and "1".
     place: dict[str, int] = {}
-    joined = np.array([*(place.setdefault(level, len(place)) for level in levels), -1], dtype=np.int32)
-    return Column(name, "text", joined[codes], tuple(place))
+    merged = np.array([*(place.setdefault(level, len(place)) for level in levels), -1], dtype=np.int32)
+    return Column(name, "text", merged[codes], tuple(place), categorical)
+
+
+def _unreadable(name: str, label: str, what: str) -> InputTypeError:
+    return InputTypeError(
+        f"{label} has a column {name!r} that holds values of type {what}.",
+        "Leave it out with {drop}, or make numbers or text of it.",
+        drop=[name],
+    )
 
 
 def is_missing(value: Any) -> bool:
@@ -126,39 +143,63 @@ def is_missing(value: Any) -> bool:
     return isinstance(value, (float, np.floating, np.datetime64, np.timedelta64, Decimal)) and bool(value != value)
 
 
+def find_strays(column: Column) -> Array | None:
+    """Rows of the few texts in a column that is otherwise numbers; None where it is not such a column.
+
+    >>> column = column_from_array("age", np.array(["31", "47", "?", *map(str, range(40))], dtype=object), "X")
+    >>> find_strays(column)
+    array([2])
+    """
+    if column.kind != "text" or column.categorical:
+        return None
+    counts = np.bincount(column.values[column.values >= 0], minlength=len(column.levels))
+    strays = np.array([not _is_number(level) for level in column.levels], bool)
+    numbers = int(counts[~strays].sum())
+    few = 0 < np.count_nonzero(strays & (counts > 0)) <= _MOST_STRAYS
+    if not few or np.count_nonzero(~strays & (counts > 0)) <= _FEWEST_NUMBERS or numbers < 0.9 * counts.sum():
+        return None
+    found: Array = np.flatnonzero(np.append(strays, False)[column.values])
+    return found
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def _from_objects(name: str, array: Array, label: str, categorical: bool) -> Column:
     there = np.fromiter((not is_missing(value) for value in array), bool, len(array))
     present = array[there]
     types = {type(value) for value in present}
     nested = next((kind for kind in types if issubclass(kind, _NESTED)), None)
     if nested is not None:
-        raise TypeError(
-            f"{label} has a column {name!r} that holds values of type {nested.__name__}. "
-            "Leave it out with drop=, or make numbers or text of it."
-        )
+        raise _unreadable(name, label, nested.__name__)
 
-    def filled(kind: ColumnKind, values: list[float]) -> Column:
+    def column_of(kind: ColumnKind, values: list[float]) -> Column:
         column = np.full(len(array), np.nan)
         column[there] = values
-        return Column(name, kind, column)
+        return Column(name, kind, column, single=kind == "boolean")
 
     def all_are(*kinds: type) -> bool:
         return not categorical and all(issubclass(kind, kinds) for kind in types)
 
     if all_are(bool, np.bool_) and types:
-        return filled("boolean", [float(value) for value in present])
+        return column_of("boolean", [float(value) for value in present])
     if all_are(Real, Decimal, np.bool_):
-        return filled("number", [_float(value) for value in present])
+        return column_of("number", [_float(value) for value in present])
     if all_are(date, np.datetime64):
-        return filled("date", [_days(value) for value in present])
+        return column_of("date", [_days_since_epoch(value) for value in present])
     if all_are(timedelta, np.timedelta64):
-        return filled(
+        return column_of(
             "number", [value / (_DAY if isinstance(value, timedelta) else np.timedelta64(1, "D")) for value in present]
         )
     place: dict[str, int] = {}
     codes = np.full(len(array), -1, np.int32)
     codes[there] = [place.setdefault(str(value), len(place)) for value in present]
-    return text_column(name, codes, tuple(place), categorical=categorical)
+    return column_from_codes(name, codes, tuple(place), categorical=categorical)
 
 
 def _float(value: Any) -> float:
@@ -168,7 +209,7 @@ def _float(value: Any) -> float:
         return float("inf")
 
 
-def _days(value: Any) -> float:
+def _days_since_epoch(value: Any) -> float:
     if isinstance(value, np.datetime64):
         return float((value - np.datetime64(0, "D")) / np.timedelta64(1, "D"))
     if not isinstance(value, datetime):
@@ -178,14 +219,14 @@ def _days(value: Any) -> float:
     return float((value - _EPOCH) / _DAY)
 
 
-def _parsed(text: str) -> datetime:
+def _parse_date(text: str) -> datetime:
     text = re.sub(r"([+-]\d\d)(\d\d)$", r"\1:\2", text.replace("Z", "+00:00")) if len(text) > 10 else text
     # Before 3.11 the fraction of a second must have three or six digits.
     text = re.sub(r"\.(\d+)", lambda match: "." + match[1].ljust(6, "0"), text)
     return datetime.fromisoformat(text)
 
 
-def _iso(days: float) -> str:
+def _format_date(days: float) -> str:
     try:
         moment = _EPOCH + timedelta(seconds=round(days * 86_400))
     except OverflowError:  # beyond the year 9999

@@ -10,13 +10,15 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
+from .._util.errors import InputError
 from .arrays import Array, float_type
 from .images import Images, pixel_names
-from .room import check_room
+from .limits import check_memory
+from .matching import match
 from .sample import Kind, Sample, positions
-from .scaling import Levels, Numbers, chunks
-from .source import Rows, Source, match
-from .tables import Table, distinct
+from .scaling import Levels, Numbers, split_rows
+from .source import Rows, Source
+from .tables import Table, unique_names
 
 #: Numbers that are encoded together.
 _BLOCK = 2**20
@@ -41,7 +43,7 @@ class Encoding:
     ----------
     names
         The names of the coordinates.
-    groups
+    columns
         For each coordinate the column it came from (images: the pixel).
     kind
         What the coordinates are.
@@ -49,15 +51,20 @@ class Encoding:
         The shape of one image, where the coordinates are pixels.
     dtype
         float32 where it holds the data exactly, and for images; else float64.
+    source_columns
+        The columns that a source must have.
+    pixel_range
+        The values of black and white pixels.
     """
 
     names: tuple[str, ...]
-    groups: tuple[str, ...]
+    columns: tuple[str, ...]
     kind: Kind
     image_shape: tuple[int, ...] | None
     dtype: torch.dtype
-    columns: tuple[str, ...]
+    source_columns: tuple[str, ...]
     parts: tuple[Numbers | Levels, ...]
+    pixel_range: tuple[float, float] | None = None
 
     @classmethod
     def fit(
@@ -82,10 +89,10 @@ class Encoding:
 
         Examples
         --------
-        >>> from tellapart.data import open_source
+        >>> from tellapart.data import read
         >>> import pandas as pd
-        >>> x = open_source(pd.DataFrame({"age": [30, 40], "town": ["Ulm", "Bonn"]}), "X")
-        >>> y = open_source(pd.DataFrame({"age": [50, 60], "town": ["Ulm", "Ulm"]}), "Y")
+        >>> x = read(pd.DataFrame({"age": [30, 40], "town": ["Ulm", "Bonn"]}), "X")
+        >>> y = read(pd.DataFrame({"age": [50, 60], "town": ["Ulm", "Ulm"]}), "Y")
         >>> encoding = Encoding.fit(x, y)
         >>> encoding.names
         ('age', 'town=Bonn', 'town=Ulm')
@@ -94,11 +101,11 @@ class Encoding:
                 [-0.4472,  1.6330,  0.0000]], dtype=torch.float64)
         """
         if standardise not in ("auto", True, False):
-            raise ValueError(f"standardise={standardise!r} is not known. Choose 'auto', True or False.")
+            raise InputError(f"standardise={standardise!r} is not known. Choose 'auto', True or False.")
         x, y = match(x, y)
         rows = tuple(_index(given, source) for given, source in ((rows_x, x), (rows_y, y)))
         if not len(rows[0]) + len(rows[1]):
-            raise ValueError("rows_x and rows_y are both empty: there is nothing to fit the encoding on.")
+            raise InputError("rows_x and rows_y are both empty: there is nothing to fit the encoding on.")
         if x.features is None and isinstance(x.content, Table) and isinstance(y.content, Table):
             return cls._fit_table(x.content, y.content, (rows[0], rows[1]), bool(standardise))
         return cls._fit_matrix(x, y, (rows[0], rows[1]), standardise)
@@ -110,22 +117,29 @@ class Encoding:
         """
         width = sum(part.width for part in self.parts)
         need = float(len(source)) * width * self.dtype.itemsize
-        check_room(need, f"Encoding {source.label} as {width} numbers a row", "Open it with max_rows= or columns=.")
+        check_memory(
+            need,
+            f"Encoding {source.label} as {width} numbers a row",
+            source.options.max_memory,
+            "Read it with {max_rows} or {columns}.",
+            max_rows=...,
+            columns=...,
+        )
         values = torch.empty(len(source), width, dtype=self.dtype)
         writers = self._writers(source)
-        for rows in chunks(np.arange(len(source)), max(1, _BLOCK // max(1, width))):
+        for rows in split_rows(np.arange(len(source)), max(1, _BLOCK // max(1, width))):
             block, start = values[rows[0] : rows[-1] + 1].numpy(), 0
             for part, write in zip(self.parts, writers, strict=True):
                 write(rows, block[:, start : start + part.width])
                 start += part.width
         return Sample(
-            values, self.names, kind=self.kind, groups=self.groups, image_shape=self.image_shape, shown=source
+            values, self.names, kind=self.kind, columns=self.columns, image_shape=self.image_shape, shown=source
         )
 
     @classmethod
     def _fit_table(cls, a: Table, b: Table, rows: tuple[Array, Array], standardise: bool) -> Encoding:
         parts: list[Numbers | Levels] = []
-        names, groups = [], []
+        names, columns = [], []
         for first, second in zip(a.columns, b.columns, strict=True):
             if first.kind == "text":
                 part: Numbers | Levels = Levels.fit((first, second), rows, standardise)
@@ -137,8 +151,10 @@ class Encoding:
                 new = [first.name, *([f"{first.name} is missing"] if len(gaps) else [])]
             parts.append(part)
             names += new
-            groups += [first.name] * len(new)
-        return cls(distinct(names), tuple(groups), "table", None, torch.float64, a.names, tuple(parts))
+            columns += [first.name] * len(new)
+        single = not standardise and all(c.single or c.kind == "text" for c in (*a.columns, *b.columns))
+        dtype = torch.float32 if single else torch.float64
+        return cls(unique_names(names), tuple(columns), "table", None, dtype, a.names, tuple(parts))
 
     @classmethod
     def _fit_matrix(
@@ -149,45 +165,48 @@ class Encoding:
 
         def blocks() -> Iterator[Array]:
             parts = (
-                (matrix, part) for matrix, index in zip(matrices, rows, strict=True) for part in chunks(index, size)
+                (matrix, part) for matrix, index in zip(matrices, rows, strict=True) for part in split_rows(index, size)
             )
             return (matrix[part].reshape(len(part), -1) for matrix, part in parts)
 
         dtype = torch.promote_types(*(float_type(matrix) for matrix in matrices))
         images = x.content if x.features is None and isinstance(x.content, Images) else None
         if images is not None:
-            names, groups = pixel_names(images.shape)
+            names, pixels = pixel_names(images.shape)
             if standardise is True:
                 part = Numbers.fit(blocks, np.arange(0), True)
             else:
                 ones = np.ones(len(names))
                 part = Numbers(ones * images.low, ones / (images.high - images.low), ones * 0, np.arange(0))
-            return cls(names, groups, "images", images.shape, torch.float32, (), (part,))
-        everything = chain.from_iterable((m[part] for part in chunks(np.arange(len(m)), size)) for m in matrices)
-        gaps = np.flatnonzero(np.logical_or.reduce([_gaps(block) for block in everything]))
+            white = (images.low, images.high)
+            return cls(names, pixels, "images", images.shape, torch.float32, (), (part,), white)
+        everything = chain.from_iterable((m[part] for part in split_rows(np.arange(len(m)), size)) for m in matrices)
+        gaps = np.flatnonzero(np.logical_or.reduce([_find_gaps(block) for block in everything]))
         columns = x.columns if x.features is None else tuple(f"feature {k}" for k in range(matrices[0].shape[1]))
         part = Numbers.fit(blocks, gaps, bool(standardise))
-        names = distinct([*columns, *(f"{columns[k]} is missing" for k in gaps)])
-        groups = (*columns, *(columns[k] for k in gaps))
-        return cls(names, groups, "rows", None, dtype, columns, (part,))
+        names = unique_names([*columns, *(f"{columns[k]} is missing" for k in gaps)])
+        origins = (*columns, *(columns[k] for k in gaps))
+        return cls(names, origins, "rows", None, dtype, columns, (part,))
 
     def _writers(self, source: Source) -> list[Callable[[Array, Array], None]]:
         """For each part a function that writes the coordinates of some rows."""
         if self.kind == "table":
             by_name = {c.name: c for c in source.content.columns} if isinstance(source.content, Table) else {}
-            for name, part in zip(self.columns, self.parts, strict=True):
+            for name, part in zip(self.source_columns, self.parts, strict=True):
                 column = by_name.get(name)
                 if column is None:
-                    raise ValueError(f"{source.label} lacks the column {name!r} that the encoding was fitted on.")
+                    raise InputError(f"{source.label} lacks the column {name!r} that the encoding was fitted on.")
                 if (column.kind == "text") != isinstance(part, Levels) and not column.missing.all():
-                    raise ValueError(
+                    raise InputError(
                         f"{source.label} has {column.kind} in {name!r}, unlike the rows the encoding was fitted on."
                     )
-            return [self._column_writer(part, by_name[n]) for part, n in zip(self.parts, self.columns, strict=True)]
-        matrix, numbers = _matrix(source, colour=len(self.image_shape or ()) == 3), self.parts[0]
-        right = matrix.shape[1:] == (self.image_shape or (len(self.columns),))
+            return [
+                self._column_writer(part, by_name[n]) for part, n in zip(self.parts, self.source_columns, strict=True)
+            ]
+        matrix, numbers = _matrix(source, self), self.parts[0]
+        right = matrix.shape[1:] == (self.image_shape or (len(self.source_columns),))
         if not right or not isinstance(numbers, Numbers):
-            raise ValueError(f"{source.label} does not have rows of the shape that the encoding was fitted on.")
+            raise InputError(f"{source.label} does not have rows of the shape that the encoding was fitted on.")
         return [lambda rows, out: numbers.write(matrix[rows].reshape(len(rows), -1), out)]
 
     @staticmethod
@@ -204,22 +223,25 @@ def _index(given: Any, source: Source) -> Array:
     return np.arange(len(source)) if given is None else positions(given, len(source))
 
 
-def _matrix(source: Source, colour: bool = False) -> Array:
-    """What holds a source's numbers, one row for each point, of whatever shape and perhaps still in a file."""
+def _matrix(source: Source, encoding: Encoding | None = None) -> Array:
+    """What holds a source's numbers, one row for each point, of whatever shape; images as ``encoding`` takes them."""
     content = source.content
     if source.features is not None:
         return source.features.numpy()
     if isinstance(content, Images):
-        return content.in_colour().pixels if colour else content.pixels
+        if encoding is None or encoding.pixel_range is None:
+            return content.pixels
+        content = content.to_range(*encoding.pixel_range)
+        return content.in_colour().pixels if len(encoding.image_shape or ()) == 3 else content.pixels
     if isinstance(content, Rows):
         return content.values
-    values = content.matrix()
+    values = content.to_matrix()
     if values is None:
-        raise ValueError(f"{source.label} is a table with text or dates, but the encoding was fitted on numbers.")
+        raise InputError(f"{source.label} is a table with text or dates, but the encoding was fitted on numbers.")
     return values
 
 
-def _gaps(block: Array) -> Array:
+def _find_gaps(block: Array) -> Array:
     if block.dtype.kind != "f":
         return np.zeros(block.shape[1], bool)
     found: Array = np.logical_or.reduce(np.isnan(block), axis=0)

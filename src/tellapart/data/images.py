@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from .arrays import Array, blocks
+from .._util.errors import InputError
+from .arrays import Array, iterate_blocks
 
 #: Below this a side is more likely a few coordinates than an image.
 _SMALLEST = 4
+
+#: What stands for white in types that have but one use for images.
+_WHITE = {"uint8": 255.0, "uint16": 65535.0, "bool": 1.0}
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,11 +29,14 @@ class Images:
         Shape (n, h, w) for grey images, (n, h, w, 3) for coloured ones, of any number type.
     low, high
         The values that stand for black and for full brightness.
+    channels
+        Where the array that they came in had its axis of channels, if it had one.
     """
 
     pixels: Array
     low: float
     high: float
+    channels: Literal["first", "last"] | None = None
 
     def __len__(self) -> int:
         return len(self.pixels)
@@ -39,9 +46,33 @@ class Images:
         """The shape of one image: (h, w) or (h, w, 3)."""
         return tuple(self.pixels.shape[1:])
 
+    @property
+    def typed(self) -> bool:
+        """Whether white is what the number type says."""
+        return self.pixels.dtype.name in _WHITE
+
+    @property
+    def unit(self) -> bool:
+        """Whether white is 1."""
+        return (self.low, self.high) in ((0, 1), (-1, 1))
+
+    def to_range(self, low: float, high: float) -> Images:
+        """The images with other values of black and white: computed where the present ones are known, else declared."""
+        known = self.typed or (self.unit and (low, high) in [(0, white) for white in _WHITE.values()])
+        if (self.low, self.high) == (low, high) or not known:
+            return replace(self, low=low, high=high)
+        scale = (high - low) / (self.high - self.low)
+        pixels = ((self.pixels.astype(np.float64) - self.low) * scale + low).astype(np.float32)
+        return Images(pixels, low, high, self.channels)
+
     def take(self, rows: Array) -> Images:
         """Some of the images."""
         return replace(self, pixels=self.pixels[rows])
+
+    def as_given(self) -> Array:
+        """The pixels with their axes in the order in which they came."""
+        pixels = self.pixels[..., None] if self.pixels.ndim == 3 and self.channels else self.pixels
+        return np.moveaxis(pixels, -1, 1) if self.channels == "first" else pixels
 
     def row(self, i: int) -> Array:
         """Image ``i`` as uint8."""
@@ -69,13 +100,13 @@ class Images:
         if self.shape[:2] == size:
             return self
         parts = []
-        for rows, _ in blocks(self.pixels):
+        for rows, _ in iterate_blocks(self.pixels):
             planes = torch.nn.functional.interpolate(
                 self.planes(rows, torch.float32), size, mode="bilinear", antialias=True, align_corners=False
             )
             parts.append(np.moveaxis(planes.clamp(0, 1).numpy(), 1, -1))
         pixels = np.concatenate(parts)
-        return Images(pixels if self.pixels.ndim == 4 else pixels[..., 0], 0.0, 1.0)
+        return Images(pixels if self.pixels.ndim == 4 else pixels[..., 0], 0.0, 1.0, self.channels)
 
 
 def images_of(array: Array, label: str, image_shape: Any = None) -> Images | None:
@@ -89,38 +120,44 @@ def images_of(array: Array, label: str, image_shape: Any = None) -> Images | Non
     if image_shape is not None:
         shape = check_shape(image_shape)
         if int(np.prod(shape)) != array[0].size:
-            raise ValueError(
+            raise InputError(
                 f"image_shape={shape} has {int(np.prod(shape))} pixels, but the rows of {label} have {array[0].size} "
                 "numbers."
             )
         array = array.reshape(len(array), *shape)
-    if (
-        array.ndim == 4
-        and array.shape[3] in (1, 3)
-        and min(array.shape[1:3]) >= (_SMALLEST if image_shape is None else 1)
-    ):
-        pixels = array
-    elif (
-        array.ndim == 4
-        and array.shape[1] in (1, 3)
-        and min(array.shape[2:]) >= (_SMALLEST if image_shape is None else 1)
-    ):
-        pixels = np.moveaxis(array, 1, -1)
-    elif array.ndim == 3 and (image_shape is not None or min(array.shape[1:]) >= _SMALLEST):
-        pixels = array
-    else:
+    smallest = _SMALLEST if image_shape is None else 1
+    channels: Literal["first", "last"] | None = None
+    if array.ndim == 4 and array.shape[3] in (1, 3) and min(array.shape[1:3]) >= smallest:
+        channels = "last"
+    elif array.ndim == 4 and array.shape[1] in (1, 3) and min(array.shape[2:]) >= smallest:
+        channels, array = "first", np.moveaxis(array, 1, -1)
+    elif array.ndim != 3 or min(array.shape[1:]) < smallest:
         return None
-    pixels = pixels[..., 0] if pixels.ndim == 4 and pixels.shape[3] == 1 else pixels
-    return Images(pixels, *_range(pixels))
+    pixels = array[..., 0] if array.ndim == 4 and array.shape[3] == 1 else array
+    return Images(pixels, *_find_range(pixels), channels)
 
 
-def joined_range(first: Images, second: Images) -> tuple[Images, Images]:
-    """Both with one meaning of black and white."""
+def match_ranges(first: Images, second: Images) -> tuple[Images, Images]:
+    """Both with one meaning of black and white.
+
+    Where it is known what white is in both (see `know_white`), they are brought to [0, 1] if they differ. Else both get
+    the wider range.
+    """
+    if (first.low, first.high) == (second.low, second.high):
+        return first, second
+    if know_white(first, second):
+        return first.to_range(0.0, 1.0), second.to_range(0.0, 1.0)
     low, high = min(first.low, second.low), max(first.high, second.high)
     if low < 0:
         low = -max(-low, high)
         high = -low
     return replace(first, low=low, high=high), replace(second, low=low, high=high)
+
+
+def know_white(first: Images, second: Images) -> bool:
+    """Whether the type of one says what white is (255 for bytes), and the other's does too or it has floats up to 1."""
+    sides = first, second
+    return any(images.typed for images in sides) and all(images.typed or images.unit for images in sides)
 
 
 def check_shape(image_shape: Any) -> tuple[int, ...]:
@@ -131,7 +168,7 @@ def check_shape(image_shape: Any) -> tuple[int, ...]:
         shape = ()
     coloured = len(shape) == 3 and (shape[0] in (1, 3) or shape[2] in (1, 3))
     if not (len(shape) == 2 or coloured) or min(shape) < 1:
-        raise ValueError(
+        raise InputError(
             f"image_shape={image_shape!r} is not the shape of an image. Give (h, w), (h, w, 3) or (3, h, w)."
         )
     return shape
@@ -146,7 +183,7 @@ def check_size(image_size: Any) -> tuple[int, int] | None:
     except (TypeError, ValueError):
         height = width = 0
     if min(height, width) < 1:
-        raise ValueError(f"image_size={image_size!r} is not a size. Give (height, width) in pixels.")
+        raise InputError(f"image_size={image_size!r} is not a size. Give (height, width) in pixels.")
     return height, width
 
 
@@ -159,15 +196,14 @@ def pixel_names(shape: tuple[int, ...]) -> tuple[tuple[str, ...], tuple[str, ...
     return tuple(f"{pixel} {colour}" for pixel in pixels for colour in colours), tuple(np.repeat(pixels, 3).tolist())
 
 
-def _range(pixels: Array) -> tuple[float, float]:
+def _find_range(pixels: Array) -> tuple[float, float]:
     """What stands for black and white: by the type for bytes, else by what occurs.
 
     Floats are taken to fill [0, 1], [-1, 1] or [0, 255] where that is plausible, or else to reach as far as they do.
     """
-    whole = {"uint8": 255.0, "uint16": 65535.0, "bool": 1.0}.get(pixels.dtype.name)
-    if whole is not None:
-        return 0.0, whole
-    extremes = [(float(block.min()), float(block.max())) for _, block in blocks(pixels)]
+    if pixels.dtype.name in _WHITE:
+        return 0.0, _WHITE[pixels.dtype.name]
+    extremes = [(float(block.min()), float(block.max())) for _, block in iterate_blocks(pixels)]
     low, high = min(e[0] for e in extremes), max(e[1] for e in extremes)
     reach = max(-low, high)
     if reach <= 1:

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from .._util.errors import InputError
 from .arrays import Array
 from .sample import float_tensor, positions
 
@@ -83,7 +84,7 @@ class Stored(Lazy):
         bad = (~torch.isfinite(values.flatten(1))).nonzero().tolist()
         if bad:
             row, column = min((int(index[i]), j) for i, j in bad)
-            raise ValueError(
+            raise InputError(
                 f"{self.label} has NaN or infinite values, one at row {row}, column {column}. Remove or impute them."
             )
 
@@ -143,7 +144,7 @@ def in_memory(points: Points) -> bool:
 def reindex(parts: Sequence[Points], order: Array) -> Points:
     """Rows ``order`` of the samples taken together. Unless they are few, none is copied or read before it is used.
 
-    >>> gathered([torch.zeros(2, 1), torch.ones(2, 1)], np.array([3, 0, 2]))[:].flatten()
+    >>> reindex([torch.zeros(2, 1), torch.ones(2, 1)], np.array([3, 0, 2]))[:].flatten()
     tensor([1., 0., 1.])
     """
     tensors = [part for part in parts if isinstance(part, Tensor)]

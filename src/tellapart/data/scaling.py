@@ -139,6 +139,6 @@ def _extreme(which: np.ufunc, block: Array) -> Array:
     return found
 
 
-def chunks(rows: Array, size: int) -> Iterable[Array]:
+def split_rows(rows: Array, size: int) -> Iterable[Array]:
     """Positions, some at a time."""
     return (rows[start : start + size] for start in range(0, len(rows), size))

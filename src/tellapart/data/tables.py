@@ -1,16 +1,19 @@
-"""Tables: columns of numbers, yes or no, dates and text, from whichever library the user has them in."""
+"""Tables: named columns of numbers, yes or no, dates and text."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
+from .._util.errors import InputError, InputTypeError
 from .arrays import Array
-from .columns import Column, column_of, text_column
+from .columns import Column, find_strays
+
+#: Texts from which a column may hold names or identifiers.
+_MANY_TEXTS = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +36,11 @@ class Table:
         found: Array = np.logical_or.reduce([column.missing for column in self.columns])
         return found
 
+    @property
+    def numeric(self) -> bool:
+        """Whether every column holds numbers, or yes and no."""
+        return all(column.kind in ("number", "boolean") for column in self.columns)
+
     def take(self, rows: Array) -> Table:
         """Some of the rows."""
         return Table(tuple(column.take(rows) for column in self.columns))
@@ -41,84 +49,58 @@ class Table:
         """The cells of row ``i`` as text."""
         return [column.cell(i) for column in self.columns]
 
-    def matrix(self) -> Array | None:
-        """One array, where every column holds numbers."""
-        if any(column.kind not in ("number", "boolean") for column in self.columns):
+    def to_matrix(self) -> Array | None:
+        """One array, where every column holds numbers; float32 where that holds them exactly."""
+        if not self.numeric:
             return None
-        return np.stack([column.values for column in self.columns], axis=1)
+        single = all(column.single for column in self.columns)
+        out = np.empty((len(self), len(self.columns)), np.float32 if single else np.float64)
+        for k, column in enumerate(self.columns):
+            out[:, k] = column.values
+        return out
 
 
-def is_table(data: Any) -> bool:
-    """Whether this is a DataFrame, or a column or a batch of one, of pandas, polars or pyarrow."""
-    return type(data).__module__.split(".")[0] in ("pandas", "polars", "pyarrow") and hasattr(data, "__len__")
-
-
-def table_of(data: Any, label: str, columns: Any = None, drop: Any = None) -> Table:
-    """Read the columns that are wanted from a table of pandas, polars or pyarrow."""
-    library = type(data).__module__.split(".")[0]
-    if not hasattr(data, "columns"):  # a single column
-        data = _as_frame(data, library)
-    if library == "pyarrow":
-        names, get = data.schema.names, data.column
-    elif library == "polars":
-        names, get = data.columns, data.to_series
-    else:
-        names, get = list(data.columns), lambda k: data.iloc[:, k]
-    names = distinct(str(name) for name in names)
-    read = {"pandas": _from_pandas, "polars": _from_polars, "pyarrow": _from_arrow}[library]
-    keep = selected(names, label, columns, drop)
-    return Table(tuple(read(names[k], get(k), label) for k in keep))
-
-
-def selected(names: tuple[str, ...], label: str, columns: Any = None, drop: Any = None) -> list[int]:
+def select_columns(names: tuple[str, ...], label: str, columns: Any = None, drop: Any = None) -> list[int]:
     """Positions of the columns that are wanted: those in ``columns`` (or all), without those in ``drop``."""
-    wanted = names if columns is None else _name_list(columns, "columns")
-    unwanted = () if drop is None else _name_list(drop, "drop")
+    wanted = names if columns is None else _as_names(columns, "columns")
+    unwanted = () if drop is None else _as_names(drop, "drop")
+    known = set(names)
     for argument, given in (("columns", wanted), ("drop", unwanted)):
-        strange = [name for name in given if name not in names]
+        strange = [name for name in given if name not in known]
         if strange:
-            raise ValueError(
-                f"{argument}= names {listed(strange)}, but {label} has no such column. It has {listed(names)}."
+            raise InputError(
+                f"{argument}= names {quote_names(strange)}, but {label} has no such column. It has "
+                f"{quote_names(names)}."
             )
-    chosen = {name for name in wanted if name not in unwanted}
+    chosen = set(wanted) - set(unwanted)
     keep = [k for k, name in enumerate(names) if name in chosen]
     if not keep:
-        raise ValueError(f"{label} has no columns left to compare, of {len(names)}.")
+        raise InputError(f"{label} has no columns left to compare, of {len(names)}.")
     return keep
 
 
-def check_table(table: Table, label: str, missing: str) -> None:
-    """Complain about columns that cannot be encoded."""
-    if len(table) == 0:
-        raise ValueError(f"{label} is empty: it has no rows.")
+def check_table(table: Table, label: str, missing: str, numbers: Array) -> None:
+    """Complain about values that cannot be compared; ``numbers`` are the rows' positions in the user's data."""
     infinite = [c.name for c in table.columns if c.kind == "number" and np.isinf(c.values).any()]
     if infinite:
-        raise ValueError(f"{label} has infinite values in {listed(infinite)}. Remove or replace them.")
-    if missing == "error":
-        counts = [(column.name, int(column.missing.sum())) for column in table.columns]
-        gaps = [f"{name!r} ({count} of {len(table)})" for name, count in counts if count]
-        if gaps:
-            raise ValueError(
-                f"{label} has missing values in {', '.join(gaps[:5])}{', …' if len(gaps) > 5 else ''}. "
-                "Open it with missing='indicator' to compare what is missing too, or with missing='drop' to leave "
-                "these rows out."
-            )
-    unique = []
+        raise InputError(f"{label} has infinite values in {quote_names(infinite)}. Remove or replace them.")
     for column in table.columns:
-        levels = len(column.used_levels()) if column.kind == "text" else 0
-        if levels > 50 and 2 * levels > np.count_nonzero(~column.missing):
-            unique.append(column.name)
+        _check_strays(column, label, numbers)
+    if missing == "error":
+        _check_missing(table, label)
+    unique = [column.name for column in table.columns if _is_identifier(column)]
     if unique:
-        raise ValueError(
-            f"{label} has text that is nearly always different (free text or identifiers) in {listed(unique)}. "
-            f"Leave it out with drop={unique[:5]!r}, or encode it as numbers yourself."
+        raise InputError(
+            f"{label} has text that is nearly always different (free text or identifiers) in {quote_names(unique)}.",
+            "Leave it out with {drop}, or encode it as numbers yourself.",
+            drop=unique[:5],
         )
 
 
-def distinct(names: Iterable[str]) -> tuple[str, ...]:
+def unique_names(names: Iterable[str]) -> tuple[str, ...]:
     """Names that differ: the second 'a' becomes 'a (2)'.
 
-    >>> distinct(["a", "b", "a"])
+    >>> unique_names(["a", "b", "a"])
     ('a', 'b', 'a (2)')
     """
     taken: set[str] = set()
@@ -133,61 +115,53 @@ def distinct(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def listed(names: Iterable[str], most: int = 8) -> str:
+def quote_names(names: Iterable[str], most: int = 8) -> str:
     """Names for a message, quoted, and not too many of them."""
     shown = [repr(name) for name in names]
     return ", ".join(shown[:most]) + (f" and {len(shown) - most} more" if len(shown) > most else "")
 
 
-def _name_list(names: Any, argument: str) -> tuple[str, ...]:
-    if isinstance(names, (str, int)):
-        return (str(names),)
-    if not isinstance(names, Iterable):
-        raise TypeError(f"{argument} must be a list of names, but is {names!r}.")
-    return tuple(str(name) for name in names)
-
-
-def _as_frame(column: Any, library: str) -> Any:
-    if library == "pyarrow":
-        return import_module(library).table([column], names=["0"])
-    return column.to_frame()
-
-
-def _from_pandas(name: str, series: Any, label: str) -> Column:
-    kind = getattr(series.dtype, "kind", "O")
-    if hasattr(series, "cat"):
-        levels = tuple(str(level) for level in series.cat.categories)
-        return text_column(name, series.cat.codes.to_numpy(), levels, categorical=True)
-    if str(series.dtype).startswith(("str", "string", "large_string")):
-        codes, texts = series.factorize()
-        return text_column(name, codes, tuple(texts), categorical=False)
-    if kind in "iufb":
-        values = series.to_numpy(dtype=np.float64, na_value=np.nan)
-        return Column(name, "boolean" if kind == "b" else "number", values.copy())
-    if kind in "mM":
-        return column_of(name, series.to_numpy(dtype=f"{kind}8[us]"), label)
-    return column_of(name, series.to_numpy(dtype=object), label)
-
-
-def _from_polars(name: str, series: Any, label: str) -> Column:
-    categorical = type(series.dtype).__name__ in ("Categorical", "Enum")
-    return column_of(name, series.to_numpy(), label, categorical=categorical)
-
-
-def _from_arrow(name: str, chunks: Any, label: str) -> Column:
-    # Text is numbered before it becomes Python's, which takes far more memory.
-    categorical = hasattr(chunks.type, "index_type")
-    if categorical or str(chunks.type) in ("string", "large_string"):
-        numbered = chunks.unify_dictionaries() if categorical else chunks.dictionary_encode()
-        pieces = [piece.indices.fill_null(-1).to_numpy(zero_copy_only=False) for piece in numbered.chunks]
-        levels = numbered.chunk(0).dictionary.to_pylist() if numbered.num_chunks else []
-        codes = np.concatenate([np.arange(0), *pieces])
-        return text_column(name, codes, tuple(str(level) for level in levels), categorical=categorical)
-    return column_of(name, chunks.to_numpy(zero_copy_only=False), label)
-
-
-def counts_rows(values: Array) -> bool:
+def is_row_number(values: Array) -> bool:
     """Whether a column holds increasing whole numbers, as the index of a table does."""
     if values.dtype.kind != "f" or not np.isfinite(values).all():
         return False
     return bool((values == np.rint(values)).all() and (np.diff(values) > 0).all())
+
+
+def _check_strays(column: Column, label: str, numbers: Array) -> None:
+    strays = find_strays(column)
+    if strays is None:
+        return
+    count, first = len(strays), int(strays[0])
+    what = "value that is not a number" if count == 1 else "values that are not numbers"
+    where = f"{column.cell(first)[:40]!r} in row {numbers[first]}"
+    raise InputError(
+        f"{label}: column {column.name!r} has {count} {what}: {where}{', …' if count > 1 else ''}.",
+        f"Correct or empty {'this cell' if count == 1 else 'these cells'}, or leave the column out with {{drop}}.",
+        drop=[column.name],
+    )
+
+
+def _check_missing(table: Table, label: str) -> None:
+    counts = [(column.name, int(column.missing.sum())) for column in table.columns]
+    gaps = [f"{name!r} ({count} of {len(table)})" for name, count in counts if count]
+    if gaps:
+        raise InputError(
+            f"{label} has missing values in {', '.join(gaps[:5])}{', …' if len(gaps) > 5 else ''}.",
+            "Read it with {missing} to compare what is missing too, or with {missing_} to leave these rows out.",
+            missing="indicator",
+            missing_="drop",
+        )
+
+
+def _is_identifier(column: Column) -> bool:
+    levels = len(column.used_levels()) if column.kind == "text" else 0
+    return levels > _MANY_TEXTS and 2 * levels > int(np.count_nonzero(~column.missing))
+
+
+def _as_names(names: Any, argument: str) -> tuple[str, ...]:
+    if isinstance(names, (str, int)):
+        return (str(names),)
+    if not isinstance(names, Iterable):
+        raise InputTypeError(f"{argument} must be a list of names, but is {names!r}.")
+    return tuple(str(name) for name in names)

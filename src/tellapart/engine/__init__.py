@@ -14,26 +14,30 @@ Cost: N²/2 kernel evaluations for N points, and memory for a few tiles for each
 many of them as fit: the others are made again when they are needed.
 """
 
-from .cluster import connected
+from .compute import Compute, MemoryLike, computing
+from .costs import Cost, measure
 from .executors import Executor, Progress
-from .probing import Cost, Measured, Probe
-from .products import Forms, bin_sums, product, quadratic_forms
-from .sums import Sums, block_sums, sums
-from .tiles import Memory
+from .passes import Pass
+from .products import Forms, bin_sums, bins_pass, forms_pass, product, quadratic_forms
+from .sums import Sums, block_sums, sums, sums_pass
 
 __all__ = [
+    "Compute",
     "Cost",
     "Executor",
     "Forms",
-    "Measured",
-    "Memory",
-    "Probe",
+    "MemoryLike",
+    "Pass",
     "Progress",
     "Sums",
     "bin_sums",
+    "bins_pass",
     "block_sums",
-    "connected",
+    "computing",
+    "forms_pass",
+    "measure",
     "product",
     "quadratic_forms",
     "sums",
+    "sums_pass",
 ]

@@ -25,23 +25,25 @@ _SAME = ("tellapart", "torch", "numpy")
 
 
 @contextmanager
-def connected(cluster: Any) -> Iterator[Executor | None]:
-    """Who computes: None for this process, or the workers of a cluster, to which the connection ends with the block.
+def cluster_executor(cluster: Any, threads: int) -> Iterator[Executor | None]:
+    """None for this process, or the workers of a cluster, to which the connection ends with the block.
 
     Parameters
     ----------
     cluster
-        None; the address of a Dask scheduler; ``"local"`` for a cluster of one worker for each core, which lives as
-        long as the block; a ``dask.distributed.Client``, which is left open; or an `Executor`, which is given back.
+        None; the address of a Dask scheduler; ``"local"`` for a cluster on this machine, which lives as long as the
+        block; or a ``dask.distributed.Client``, which is left open.
+    threads
+        How many workers ``"local"`` starts.
     """
-    if cluster is None or hasattr(cluster, "reduce"):
-        yield cluster
+    if cluster is None:
+        yield None
         return
     distributed = extra("distributed", group="dask", what="cluster=")
     if isinstance(cluster, distributed.Client):
         yield Cluster(cluster, distributed)
     elif cluster == "local":
-        with _local(distributed) as local, _client(distributed, local) as client:
+        with _local(distributed, threads) as local, _client(distributed, local) as client:
             yield Cluster(client, distributed)
     elif isinstance(cluster, str):
         with _client(distributed, cluster) as client:
@@ -68,7 +70,7 @@ class Cluster:
         sizes = [job.size(panel) for panel in panels]
         # The job is a task's result and not scattered: so it is made again where all who had it are gone.
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
-            shared = self.client.submit(_unpacked, self._packed(job), pure=False)
+            shared = self.client.submit(_unpickle, self._pickle(job), pure=False)
         parts = self.client.map(_part, [(panel.start, panel.stop) for panel in panels], job=shared, pure=False)
         whole = tree(lambda a, b: self.client.submit(_join, shared, a, b, pure=False), parts)
         try:
@@ -80,7 +82,7 @@ class Cluster:
                 self.client.cancel([shared, *parts, whole])
             raise
 
-    def _packed(self, job: Job) -> bytes:
+    def _pickle(self, job: Job) -> bytes:
         try:
             return bytes(extra("cloudpickle", group="dask", what="cluster=").dumps(job))
         except Exception as error:
@@ -169,18 +171,18 @@ def _client(distributed: Any, address: Any) -> Iterator[Any]:
 
 
 @contextmanager
-def _local(distributed: Any) -> Iterator[Any]:
-    """One worker process for each thread that torch is set to use."""
-    with workers.one_core() as cores:
-        pass
-    cluster = distributed.LocalCluster(n_workers=cores, threads_per_worker=1, dashboard_address=":0")
+def _local(distributed: Any, count: int) -> Iterator[Any]:
+    """So many worker processes of one thread."""
+    cluster = distributed.LocalCluster(
+        n_workers=count, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
+    )
     try:
         yield cluster
     finally:
         cluster.close()
 
 
-def _unpacked(packed: bytes) -> Any:
+def _unpickle(packed: bytes) -> Any:
     """On a worker: the job."""
     return extra("cloudpickle", group="dask").loads(packed)
 
@@ -190,7 +192,7 @@ def _part(panel: tuple[int, int], job: Any) -> Any:
     limit = extra("distributed", group="dask").get_worker().memory_manager.memory_limit
     job.allow(limit // 2 if limit else None)
     with workers.one_core():
-        return job.part(range(*panel), _go_on)
+        return job.part(range(*panel), _never_stop)
 
 
 def _join(job: Any, left: Any, right: Any) -> Any:
@@ -199,5 +201,5 @@ def _join(job: Any, left: Any, right: Any) -> Any:
         return job.join(left, right)
 
 
-def _go_on() -> None:
-    """A task that has begun is finished: it takes seconds."""
+def _never_stop() -> None:
+    """The checkpoint of a task that is finished once it has begun: it takes seconds."""

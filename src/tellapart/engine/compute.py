@@ -1,16 +1,17 @@
-"""How to compute: made once at the public boundary, passed on whole."""
+"""How to compute: said once at the public boundary, passed on whole."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
+from .._util import workers
 from .._util.memory import memory_budget
 from .._util.progress import ProgressLike, progress_bar
-from .cluster import connected
-from .executors import Executor, Local, Progress
+from .cluster import cluster_executor
+from .executors import Executor, Job, Local, Progress
 
 #: Bytes, a string such as ``"1GB"``, or None for a quarter of what is free.
 MemoryLike: TypeAlias = int | float | str | None
@@ -23,23 +24,59 @@ class Compute:
     Attributes
     ----------
     max_memory
-        Bytes that a process may take for this call.
+        Bytes that a process may take for this call, beside the samples.
+    automatic
+        Whether ``max_memory`` is what happened to be free. Then nothing that changes a result may depend on it.
+    threads
+        Threads of this process at the most. How many there are changes no bit of a result.
     executor
-        Who computes tiles.
+        Who computes tiles where that is somebody else than these threads.
     progress
         Who is told how far it is.
     """
 
     max_memory: int = field(default_factory=lambda: memory_budget(None))
-    executor: Executor = field(default_factory=Local)
+    automatic: bool = True
+    threads: int = field(default_factory=workers.default_threads)
+    executor: Executor | None = None
     progress: Progress | None = None
+
+    def run(self, job: Job) -> Any:
+        """What comes of a job."""
+        return (self.executor or Local(self.threads)).reduce(job, self.progress)
+
+    def here(self) -> Compute:
+        """The same with the threads of this process only, and telling nobody."""
+        return replace(self, executor=None, progress=None)
+
+    def phase(self, number: int, of: int) -> Compute:
+        """The same for one of several parts that take about as long, so that progress is that of the whole."""
+        report = self.progress
+        if report is None:
+            return self
+        return replace(self, progress=lambda done, total: report(number * total + done, of * total))
+
+    def leaving(self, taken: int) -> Compute:
+        """The same with the memory that is left when so many bytes are taken."""
+        return replace(self, max_memory=max(self.max_memory - taken, 1))
 
 
 @contextmanager
 def computing(
-    max_memory: MemoryLike = None, cluster: Any = None, progress: ProgressLike = False, title: str = ""
+    max_memory: MemoryLike = None,
+    cluster: Any = None,
+    progress: ProgressLike = False,
+    threads: int | None = None,
+    title: str = "",
 ) -> Iterator[Compute]:
-    """What a user said of memory, cluster and progress, as a `Compute`; connections and bars end with the block."""
+    """What a user said of memory, cluster, threads and progress, as a `Compute`.
+
+    Connections and bars end with the block. Within it torch computes on one core, and our threads take the others:
+    so what a call gives has the same bits whatever torch is set to.
+    """
+    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
+        raise ValueError(f"threads must be a whole number from 1 up, or None, but is {threads!r}.")
+    count = workers.default_threads() if threads is None else threads
     budget = memory_budget(max_memory)
-    with connected(cluster) as executor, progress_bar(progress, title) as report:
-        yield Compute(budget, executor or Local(), report)
+    with workers.one_core(), cluster_executor(cluster, count) as executor, progress_bar(progress, title) as report:
+        yield Compute(budget, max_memory is None, count, executor, report)

@@ -51,17 +51,17 @@ class Executor(Protocol):
 
 
 class Local:
-    """The threads of this process; on a device, one strip after the other."""
+    """The threads of this process, as many as are allowed and have room; on a device, one strip after the other."""
+
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
 
     def reduce(self, job: Job, progress: Progress | None) -> Any:
         """All parts of the job as one."""
-        if job.device.type != "cpu":
-            return tree(job.join, reported(job, job.panels(1), lambda panel: job.part(panel, _go_on), progress, map))
-        with workers.pool(job.threads) as pool:
-            panels = job.panels(getattr(pool, "threads", 1))
-            return tree(
-                job.join, reported(job, panels, lambda panel: job.part(panel, pool.checkpoint), progress, pool.map)
-            )
+        with workers.pool(min(self.threads, job.threads) if job.device.type == "cpu" else 1) as pool:
+            panels = job.panels(pool.threads)
+            parts = pool.map(lambda panel: job.part(panel, pool.checkpoint), panels)
+            return tree(job.join, report_parts(job, panels, parts, progress))
 
 
 def tree(join: Callable[[Part, Part], Part], parts: Iterable[Part]) -> Part:
@@ -83,21 +83,11 @@ def tree(join: Callable[[Part, Part], Part], parts: Iterable[Part]) -> Part:
     return right
 
 
-def reported(
-    job: Job,
-    panels: Sequence[range],
-    function: Callable[[range], Part],
-    progress: Progress | None,
-    over: Callable[[Callable[[range], Part], Sequence[range]], Iterator[Part]],
-) -> Iterator[Part]:
+def report_parts(job: Job, panels: Sequence[range], parts: Iterable[Part], progress: Progress | None) -> Iterator[Part]:
     """The parts of all panels in order, telling ``progress`` of each."""
     done, total = 0, sum(map(job.size, panels))
-    for panel, part in zip(panels, over(function, panels), strict=True):
+    for panel, part in zip(panels, parts, strict=True):
         yield part
         done += job.size(panel)
         if progress is not None:
             progress(done, total)
-
-
-def _go_on() -> None:
-    """The checkpoint of work that nobody stops."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias
 
 import torch
@@ -12,7 +13,8 @@ from torch.autograd.function import once_differentiable
 from .._util import workers
 from ..data import in_memory
 from ..kernels import Plan, leaves, merge_plans
-from .executors import Executor, Local, Progress, tree
+from .compute import Compute
+from .executors import tree
 from .prepared import Block
 from .tiles import FEW, Tiling, on_diagonal
 
@@ -45,27 +47,29 @@ class Reduction(Protocol):
 Kept: TypeAlias = dict[tuple[int, int], tuple[Tensor, list[Tensor], list[Tensor]]]
 
 
-def reduce(
-    reduction: Reduction, tiling: Tiling, progress: Progress | None, executor: Executor | None = None
-) -> tuple[Tensor, ...]:
-    """Run a reduction, on the record of autograd if anything asks for gradients."""
-    if tiling.differentiable:
-        inputs = [
-            *(leaf for features in tiling.features for leaf in leaves(features)),
-            *tiling.kernel.parameters(),
-        ]
-        results = _Differentiable.apply(reduction, tiling, progress, *inputs)
-    else:
-        executor = executor or Local()
-        prepare(tiling, executor)
-        results = reduction.results(executor.reduce(Strips(reduction, tiling), progress))
-    return tuple(r[0] for r in results) if tiling.kernel.members == 1 else results
+@dataclass(frozen=True)
+class Pass:
+    """A reduction that has not been run yet: `run` it, or `measure` what it will cost."""
+
+    reduction: Reduction
+    tiling: Tiling
+    compute: Compute
+
+    def run(self) -> tuple[Tensor, ...]:
+        """What comes of the reduction, on the record of autograd if anything asks for gradients."""
+        tiling = self.tiling
+        if tiling.differentiable:
+            results = _Differentiable.apply(self, *tiling.inputs)
+        else:
+            refine_plan(tiling, self.compute)
+            results = self.reduction.results(self.compute.run(Strips(self.reduction, tiling)))
+        return tuple(r[0] for r in results) if tiling.kernel.members == 1 else results
 
 
-def prepare(tiling: Tiling, executor: Executor) -> None:
+def refine_plan(tiling: Tiling, compute: Compute) -> None:
     """Look at all points once, where they are, and refine the plan by what is found there."""
     here = all(map(in_memory, tiling.prepared.samples))
-    refined = (Local() if here else executor).reduce(Preparation(tiling), None)
+    refined = replace(compute.here() if here else compute, progress=None).run(Preparation(tiling))
     if refined is not None:
         tiling.replan(refined)
 
@@ -103,7 +107,7 @@ class Preparation(OnTiles):
         plan = refined = self.tiling.plan
         for strip in panel:
             checkpoint()
-            refined = self.tiling.kernel.refined(refined, self.tiling.prepared.of_strip(strip, plan))
+            refined = self.tiling.kernel.refine_plan(refined, self.tiling.prepared.of_strip(strip, plan))
         return None if refined is plan else refined
 
     def join(self, left: Plan | None, right: Plan | None) -> Plan | None:
@@ -172,35 +176,51 @@ def branches(count: int, least: int) -> list[range]:
 
 
 class _Differentiable(torch.autograd.Function):
-    """The two passes."""
+    """The two passes, as a function of the points and the parameters of the kernel."""
 
     @staticmethod
-    def forward(ctx: Any, reduction: Reduction, tiling: Tiling, progress: Progress | None, *inputs: Tensor) -> Any:
-        if tiling.kernel.members > 1:
+    def forward(ctx: Any, of: Pass, *inputs: Tensor) -> Any:
+        if of.tiling.kernel.members > 1:
             raise TypeError("A grid of kernels cannot be differentiated.")
-        ctx.reduction, ctx.tiling, ctx.inputs = reduction, tiling, inputs
-        ctx.kept = {} if tiling.keepable else None
-        return reduction.results(Local().reduce(Strips(reduction, tiling, ctx.kept), progress))
+        ctx.of, ctx.kept = of, {} if of.tiling.keepable else None
+        return of.reduction.results(replace(of.compute, executor=None).run(Strips(of.reduction, of.tiling, ctx.kept)))
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> Any:
         grads = tuple(grad[0] for grad in grads)
-        return None, None, None, *_gradients(ctx.reduction, ctx.tiling, ctx.inputs, ctx.kept or {}, grads)
+        with workers.one_core():
+            return None, *_through_features(ctx.of.tiling, *_gradients(ctx.of, ctx.kept or {}, grads))
 
 
-def _gradients(
-    reduction: Reduction, tiling: Tiling, inputs: tuple[Tensor, ...], kept: Kept, grads: tuple[Tensor, ...]
+def _through_features(
+    tiling: Tiling, of_features: list[Tensor | None], of_parameters: list[Tensor | None]
 ) -> list[Tensor | None]:
-    """The second pass: every tile again, and the gradient through it."""
+    """The gradients of points and parameters, from those of features and of parameters in tiles."""
+    parameters = list(tiling.kernel.parameters())
+    outputs = [*parameters, *(leaf for features in tiling.features for leaf in leaves(features))]
+    ends = [(t, g) for t, g in zip(outputs, [*of_parameters, *of_features], strict=True) if t.requires_grad]
+    inputs = [*tiling.points, *parameters]
+    asked = [t for t in inputs if t.requires_grad]
+    # The graph is kept: somebody may go back through the result again.
+    got = iter(
+        torch.autograd.grad([t for t, _ in ends], asked, [g for _, g in ends], retain_graph=True, allow_unused=True)
+    )
+    return [next(got) if t.requires_grad else None for t in inputs]
+
+
+def _gradients(of: Pass, kept: Kept, grads: tuple[Tensor, ...]) -> tuple[list[Tensor | None], list[Tensor | None]]:
+    """The second pass: every tile again, and the gradient through it to features and parameters."""
+    reduction, tiling = of.reduction, of.tiling
     # Where a kernel is tiny, what comes in is too large for single precision: bring it to size, and back at the end.
     scale = max(float(grad.abs().max()) for grad in grads) or 1.0
     grads = tuple(grad / scale for grad in grads)
-    totals = [torch.zeros_like(t) if t.requires_grad else None for t in inputs]
-    each = len(leaves(tiling.features[0]))
-    of_sample = [totals[k * each : (k + 1) * each] for k in range(len(tiling.sizes))]
-    of_parameters = totals[len(tiling.sizes) * each :]
-    parameters = inputs[len(tiling.sizes) * each :]
+    parameters = list(tiling.kernel.parameters())
+    of_sample = [
+        [torch.zeros_like(t) if t.requires_grad else None for t in leaves(features)] for features in tiling.features
+    ]
+    of_parameters = [torch.zeros_like(t) if t.requires_grad else None for t in parameters]
+    each = len(of_sample[0])
 
     def strip(number: int) -> Any:
         rows = tiling.strips[number]
@@ -224,7 +244,7 @@ def _gradients(
         return found, shared
 
     on_cpu = tiling.device.type == "cpu"
-    with workers.pool(tiling.threads if on_cpu else 1) as pool:
+    with workers.pool(min(of.compute.threads, tiling.threads) if on_cpu else 1) as pool:
         for found, shared in pool.map(strip, range(len(tiling.strips))):
             for block, parts in found:
                 for total, part in zip(of_sample[block.sample], parts, strict=True):
@@ -233,10 +253,11 @@ def _gradients(
             for total, part in zip(of_parameters, shared, strict=True):
                 if total is not None and part is not None:
                     total += part
-    return [None if total is None else _scaled(total, scale) for total in totals]
+    of_features = [total for totals in of_sample for total in totals]
+    return tuple([None if t is None else _rescale(t, scale) for t in some] for some in (of_features, of_parameters))  # type: ignore[return-value]
 
 
-def _scaled(total: Tensor, scale: float) -> Tensor:
+def _rescale(total: Tensor, scale: float) -> Tensor:
     """total · scale, in place if the scale is a number of single precision too."""
     return total.mul_(scale) if 1e-30 < scale < 1e30 else (total.double() * scale).to(total)
 

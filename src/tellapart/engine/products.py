@@ -12,10 +12,10 @@ from torch import Tensor
 
 from ..data import Points
 from ..kernels import Kernel
-from .executors import Executor, Local, Progress
-from .passes import OnTiles, branches, prepare, reduce
+from .compute import Compute
+from .passes import OnTiles, Pass, branches, refine_plan
 from .prepared import Block
-from .tiles import Memory, Tiling, strict_upper
+from .tiles import Tiling, strict_upper
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,7 @@ def quadratic_forms(
     S: Tensor,
     *,
     dtype: torch.dtype | None = None,
-    max_memory: Memory = None,
-    progress: Progress | None = None,
-    executor: Executor | None = None,
+    compute: Compute | None = None,
 ) -> Forms:
     """Quadratic forms of the pooled kernel matrix without its diagonal, for all columns of ``S`` at once (MATHS §4).
 
@@ -43,10 +41,17 @@ def quadratic_forms(
     matrix of bytes saves memory. Tiles are in ``dtype``, that of the data if None.
     Costs N²/2 kernel evaluations and N²B operations of a matrix product. Differentiable like `sums`.
     """
-    tiling = Tiling(kernel, samples, additive=True, max_memory=max_memory, columns=S.shape[1], dtype=dtype)
+    return Forms(*forms_pass(kernel, samples, S, dtype=dtype, compute=compute or Compute()).run())
+
+
+def forms_pass(
+    kernel: Kernel, samples: Sequence[Points], S: Tensor, *, dtype: torch.dtype | None = None, compute: Compute
+) -> Pass:
+    """The work of `quadratic_forms`, whose results are the fields of `Forms`."""
+    tiling = Tiling(kernel, samples, additive=True, compute=compute, columns=S.shape[1], dtype=dtype)
     if len(S) != sum(tiling.sizes):
         raise ValueError(f"S must have {sum(tiling.sizes)} rows, one for each point, but has {len(S)}.")
-    return Forms(*reduce(_FormsReduction(tiling, S), tiling, progress, executor))
+    return Pass(_FormsReduction(tiling, S), tiling, compute)
 
 
 def bin_sums(
@@ -56,9 +61,7 @@ def bin_sums(
     count: int,
     *,
     dtype: torch.dtype | None = None,
-    max_memory: Memory = None,
-    progress: Progress | None = None,
-    executor: Executor | None = None,
+    compute: Compute | None = None,
 ) -> Tensor:
     """The ``count`` × ``count`` matrix of sums over pairs of bins, without the diagonal of the kernel (MATHS §5).
 
@@ -66,17 +69,31 @@ def bin_sums(
     Not differentiable.
     """
     with torch.no_grad():
-        tiling = Tiling(kernel, samples, additive=True, max_memory=max_memory, dtype=dtype)
-        (result,) = reduce(_BinsReduction(tiling, bins, count), tiling, progress, executor)
+        (result,) = bins_pass(kernel, samples, bins, count, dtype=dtype, compute=compute or Compute()).run()
     return result
 
 
-def product(kernel: Kernel, A: Tensor, B: Tensor, weights: Tensor, *, max_memory: Memory = None) -> Tensor:
+def bins_pass(
+    kernel: Kernel,
+    samples: Sequence[Points],
+    bins: Tensor,
+    count: int,
+    *,
+    dtype: torch.dtype | None = None,
+    compute: Compute,
+) -> Pass:
+    """The work of `bin_sums`, which is its only result. To be made and run without gradients."""
+    tiling = Tiling(kernel, samples, additive=True, compute=compute, dtype=dtype)
+    return Pass(_BinsReduction(tiling, bins, count), tiling, compute)
+
+
+def product(kernel: Kernel, A: Points, B: Points, weights: Tensor, *, compute: Compute | None = None) -> Tensor:
     """k(A, B) @ weights for all rows of ``A``, in float64. Not differentiable."""
+    compute = (compute or Compute()).here()
     with torch.no_grad():
-        tiling = Tiling(kernel, [A, B], additive=False, max_memory=max_memory, columns=weights.shape[1])
-        prepare(tiling, Local())
-        return torch.cat(Local().reduce(_Product(tiling, weights.to(A.device, tiling.plan.dtype)), None))
+        tiling = Tiling(kernel, [A, B], additive=False, compute=compute, columns=weights.shape[1])
+        refine_plan(tiling, compute)
+        return torch.cat(compute.run(_Product(tiling, weights.to(A.device, tiling.plan.dtype))))
 
 
 class _Product(OnTiles):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import torch
@@ -12,10 +12,10 @@ from torch import Tensor
 
 from ..data import Points
 from ..kernels import Kernel, probe_rows, take
-from .executors import Executor, Progress
-from .passes import reduce
+from .compute import Compute
+from .passes import Pass
 from .prepared import Block
-from .tiles import Memory, Tiling, on_diagonal, strict_upper
+from .tiles import Tiling, on_diagonal, strict_upper
 
 
 @dataclass(frozen=True)
@@ -81,9 +81,7 @@ def sums(
     *,
     additive: bool = True,
     squares: bool = True,
-    max_memory: Memory = None,
-    progress: Progress | None = None,
-    executor: Executor | None = None,
+    compute: Compute | None = None,
 ) -> Sums:
     """The sums of MATHS §0, differentiable with respect to X, Y and the parameters of the kernel.
 
@@ -91,9 +89,20 @@ def sums(
     changes no estimator of MMD² and no variance. Without ``squares`` the squared norms fxx, fyy and fxy, which only
     the variance needs, are left at 0. Costs (m + n)²/2 kernel evaluations, memory O((m + n) d).
     """
-    tiling = Tiling(kernel, [X, Y], additive=additive, max_memory=max_memory)
-    rows, norms, diagonals = reduce(_SumsReduction(tiling, squares), tiling, progress, executor)
-    m, n = tiling.sizes
+    work, finish = sums_pass(kernel, X, Y, additive=additive, squares=squares, compute=compute or Compute())
+    return finish(work.run())
+
+
+def sums_pass(
+    kernel: Kernel, X: Points, Y: Points, *, additive: bool = True, squares: bool = True, compute: Compute
+) -> tuple[Pass, Callable[[tuple[Tensor, ...]], Sums]]:
+    """The work of `sums`, and what makes `Sums` of its results."""
+    tiling = Tiling(kernel, [X, Y], additive=additive, compute=compute)
+    return Pass(_SumsReduction(tiling, squares), tiling, compute), partial(_named, len(X), len(Y))
+
+
+def _named(m: int, n: int, results: tuple[Tensor, ...]) -> Sums:
+    rows, norms, diagonals = results
     return Sums(
         m=m,
         n=n,

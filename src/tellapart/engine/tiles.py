@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
 from itertools import groupby, pairwise
-from typing import Any, TypeAlias
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from .._util import workers
-from .._util.memory import memory_budget
+from .._util.errors import InputMemoryError
+from .._util.memory import available_memory
 from ..data import Points
 from ..kernels import Features, Kernel, Plan, leaves, map_leaves, probe_rows, take
+from .compute import Compute
 from .prepared import Block, Prepared
 
 #: Rows and columns of a tile on a CPU, where it should stay in a core's cache, and on a device.
@@ -26,8 +27,9 @@ FEW, TILE_OF_FEW = 2048, (256, 1024)
 KEEP_BYTES = 2**27
 #: Strips at the most for which points that are not kept are read and prepared once.
 PANEL = 16
-
-Memory: TypeAlias = int | float | str | None
+#: Seconds of work that are worth a thread: on a machine that does other things too, one that is started for less is
+#: waited for longer than it works. The time of an entry, and of an operation of a matrix product, by rule of thumb.
+SECONDS_PER_THREAD, SECONDS_PER_ENTRY, SECONDS_PER_PRODUCT = 10e-3, 3e-9, 4e-11
 
 
 class Tiling:
@@ -39,25 +41,27 @@ class Tiling:
         samples: Sequence[Points],
         *,
         additive: bool,
-        max_memory: Memory,
+        compute: Compute,
         columns: int = 2,
         dtype: torch.dtype | None = None,
     ) -> None:
-        self.kernel, self.max_memory = kernel, max_memory
+        self.kernel, self.max_memory = kernel, compute.max_memory
         self.device = samples[0].device
         self.sizes = [len(sample) for sample in samples]
         self.starts = [sum(self.sizes[:k]) for k in range(len(samples))]
-        inputs = [*kernel.parameters(), *(sample for sample in samples if isinstance(sample, Tensor))]
-        self.differentiable = torch.is_grad_enabled() and any(t.requires_grad for t in inputs)
+        asked = [*kernel.parameters(), *(sample for sample in samples if isinstance(sample, Tensor))]
+        self.differentiable = torch.is_grad_enabled() and any(t.requires_grad for t in asked)
+        #: What autograd is told that the result depends on.
+        self.inputs = [*(s[:] for s in samples), *kernel.parameters()] if self.differentiable else []
         probe = probe_rows(*samples)
-        with nullcontext() if self.differentiable else workers.one_core():
+        with workers.one_core():
             self.plan = kernel.plan(probe, additive=additive, dtype=dtype)
             with torch.no_grad():
                 width = sum(leaf.nbytes for leaf in leaves(kernel.features(probe, self.plan)))
         #: Bytes of a point and of its features, and of what a reduction keeps of a row of a strip.
         self.bytes_per_point = probe[:1].nbytes + width // len(probe)
         self.bytes_per_row = 3 * kernel.members * (columns + 16) * self.plan.dtype.itemsize
-        budget = memory_budget(max_memory)
+        budget = self.max_memory
         self.height, self.width = tile_size(
             self.device, sum(self.sizes), self.plan.dtype.itemsize, self.bytes_per_row, self.bytes_per_point, budget
         )
@@ -68,11 +72,22 @@ class Tiling:
         ]
         #: Strips whose rows are the columns of one tile.
         self.strips_per_tile = max(1, self.width // self.height)
-        # A tile with what autograd saves of it takes about five times its own size.
-        needed = sum(self.sizes) ** 2 // 2 * self.plan.dtype.itemsize * 5
-        self.keepable = needed <= min(KEEP_BYTES, budget // 2)
+        entries = sum(self.sizes) ** 2 // 2
+        # A tile with what autograd saves of it takes about five times its own size, and its time.
+        self.keepable = entries * self.plan.dtype.itemsize * 5 <= min(KEEP_BYTES, budget // 2)
+        products = columns + self.bytes_per_point / self.plan.dtype.itemsize
+        seconds = entries * kernel.members * (SECONDS_PER_ENTRY + SECONDS_PER_PRODUCT * products)
+        #: Threads that have enough to do.
+        self.busy_threads = max(1, int(seconds * (5 if self.differentiable else 1) / SECONDS_PER_THREAD))
         #: With a gradient, of whole samples; what asks for none comes from `prepared`.
-        self.features: list[Features] = self._differentiable_features(samples) if self.differentiable else []
+        self.points: list[Tensor] = []
+        self.features: list[Features] = []
+        if self.differentiable:
+            # The graph from points to features is the engine's own, so that the way back is on one core too.
+            given = self.inputs[: len(samples)]
+            self.points = [points.detach().requires_grad_(points.requires_grad) for points in given]
+            with workers.one_core(), torch.enable_grad():
+                self.features = self._differentiable_features()
         self.detached = [map_leaves(Tensor.detach, features) for features in self.features]
         self.prepared = Prepared(kernel, samples, self.strips)
         self._set_up(budget)
@@ -89,7 +104,7 @@ class Tiling:
         of_thread = tile_bytes(
             self.height, self.width, self.plan.dtype.itemsize, self.bytes_per_row, self.bytes_per_point
         )
-        self.threads = max(1, budget // (2 * of_thread))
+        self.threads = max(1, min(self.busy_threads, budget // (2 * of_thread)))
         # Put together at the end, they are there twice.
         self.prepared.resident = 2 * sum(self.sizes) * self.bytes_per_point <= budget // 2
         #: Strips that are worked on together where points are read again for each.
@@ -121,7 +136,8 @@ class Tiling:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self._set_up(memory_budget(self.max_memory))
+        # In another process, which may have less memory than the one that said how much may be taken.
+        self._set_up(min(self.max_memory, available_memory() // 2))
 
     def replan(self, plan: Plan) -> None:
         """Compute by another plan from now on."""
@@ -141,15 +157,14 @@ class Tiling:
                 found.append(Block(run[0].sample, local, pooled))
         return found
 
-    def _differentiable_features(self, samples: Sequence[Points]) -> list[Features]:
-        tensors = [sample[:] for sample in samples]
-        features = [self.kernel.features(sample, self.plan) for sample in tensors]
+    def _differentiable_features(self) -> list[Features]:
+        features = [self.kernel.features(points, self.plan) for points in self.points]
         refined = self.plan
         for found in features:
-            refined = self.kernel.refined(refined, found)
+            refined = self.kernel.refine_plan(refined, found)
         if refined is not self.plan:
             self.plan = refined
-            features = [self.kernel.features(sample, self.plan) for sample in tensors]
+            features = [self.kernel.features(points, self.plan) for points in self.points]
         return features
 
     def tiles(self, rows: Block, columns: Block) -> Iterator[Tensor]:
@@ -224,9 +239,11 @@ def tile_size(
         height, width = max(height // 2, 64), width // 2
     need = tile_bytes(height, width, itemsize, bytes_per_row, bytes_per_point)
     if need > budget:
-        raise MemoryError(
-            f"max_memory is {budget:,} bytes, but tiles of {height} × {width} take {need:,}. "
-            "Allow more, or use fewer permutations."
+        raise InputMemoryError(
+            f"max_memory is {budget:,} bytes, but tiles of {height} × {width} take {need:,}.",
+            "Allow more with {max_memory}, or use fewer {permutations}.",
+            max_memory=...,
+            permutations=...,
         )
     return height, width
 

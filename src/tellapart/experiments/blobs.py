@@ -10,7 +10,6 @@ rate, over all samples, of the bandwidth chosen. Every ε is written when it is 
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +20,11 @@ from .._util.extras import extra
 from .._util.files import write_json
 from .._util.progress import progress_bar
 from ..data.datasets import blobs
+from ..engine import Compute
 from ..kernels import Grid
 from ..learning.bandwidths import median_bandwidth, select_bandwidth
 from ..stats import nulls
+from ..stats.pvalues import critical_value
 from .figures import new_figure
 
 RATIOS = (1, 2, 4, 6, 8, 10)
@@ -76,11 +77,9 @@ def trial(ratio: float, permutations: int, seed: int) -> dict[str, list[float]]:
     X, Y = blobs(M, ratio=ratio, rng=seed)
     with torch.no_grad():
         found = select_bandwidth(X, Y, BANDWIDTHS.tolist(), "t", rng=seed).table
-        null = nulls.permutation(
-            nulls.Problem(Grid(BANDWIDTHS.tolist()), X, Y, np.random.default_rng(seed)), permutations
-        )
-    rank = math.floor(ALPHA * (permutations + 1))
-    threshold = null.distribution.sort(-1).values[:, -rank].numpy()
+        problem = nulls.Problem(Grid(BANDWIDTHS.tolist()), X, Y, np.random.default_rng(seed), Compute())
+        null = nulls.Permutation().draw(problem, permutations)
+    threshold = critical_value(null.distribution, ALPHA).numpy()
     power = (found["mmd2"] - threshold) / np.sqrt(found["variance"])
     nearest = np.abs(np.log(BANDWIDTHS / median_bandwidth(X, Y, rng=seed))).argmin()
     columns = {"mmd": found["mmd2"], "t": found["t"], "power": power, "pvalue": null.pvalue(1e-6).numpy()}

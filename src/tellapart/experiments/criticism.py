@@ -27,14 +27,13 @@ from .._util.extras import extra
 from .._util.files import write_json
 from .._util.progress import progress_bar
 from ..criticism import Array, Comparison, compare
-from ..data import open_source
+from ..data import read
 from ..generative import Data, checkpoints
 from ..generative.evaluation import Classifier, load_or_train_classifier
 from ..generative.images import image_grid
 from ..kernels import Kernel, Witness
 from ..learning import fit_kernel
-from ..twosample import mmd_test
-from ..twosample.learned import witness_test
+from ..twosample import mmd_test, witness_test
 from . import gans
 from .figures import new_figure
 
@@ -97,7 +96,7 @@ def sample_model(title: str, data: Data, out: Path, steps: int, progress: bool |
 
 def read_samples(path: Path, data: Data) -> Tensor:
     """Samples from a file, as rows from 0 to 1."""
-    source = open_source(str(path), "samples")
+    source = read(str(path), "samples")
     rows = source.content.planes(slice(None), torch.float32).flatten(1) if hasattr(source.content, "planes") else None
     if rows is None or rows.shape[1] != data.pixels:
         raise InputError(f"{path} must hold images of {' × '.join(map(str, data.shape))} pixels.")

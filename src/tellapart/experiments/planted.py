@@ -157,7 +157,7 @@ def level(images: Tensor, repetitions: int, out: Path, progress: bool | None) ->
             X, Y = (images[part].flatten(1).float() / 255 for part in rows.split(ROWS["none"])[:2])
             for kernel in KERNELS:
                 learning: dict[str, Any] = {"steps": 100, "patience": 3} if kernel == "ard" else {}
-                test = learned_test(X, Y, kernel, permutations=199, rng=r, progress=False, **learning)
+                test = learned_test(X, Y, kernel, permutations=199, rng=r, progress=False, learning=learning)
                 found[kernel].append(test.pvalue)
             if report is not None:
                 report(r + 1, repetitions)

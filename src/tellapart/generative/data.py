@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from .._util.errors import InputError, InputFileError
-from ..data import datasets, open_source
+from ..data import datasets, read
 from ..data.images import Images
 
 
@@ -89,7 +89,7 @@ def load(name: str, *, held_out: float = 1 / 6, image_size: tuple[int, int] | No
         raise InputFileError(
             f"{name!r} does not exist.", "{data} takes mnist, digits, a folder of images, or a file of them.", data=...
         )
-    source = open_source(name, "data", image_size=image_size)
+    source = read(name, "data", image_size=image_size)
     content = source.content
     if not isinstance(content, Images):
         raise InputError(f"{name} holds a {source.kind}, but generative models are trained on images.")

@@ -1,21 +1,27 @@
 """Kernels: `nn.Module`s that make a tile of kernel values from two blocks of points.
 
-One convention for all: ``Gaussian(bandwidth)`` is exp(-|x - y|² / (2 bandwidth²)).
+One convention for all: ``Gaussian(bandwidth)`` is exp(-|x - y|² / (2 bandwidth²)). How to add a kernel of your own is
+told in `tellapart.kernels.registry`.
 """
 
-from .base import Combination, Features, Kernel, Plan, Product, Sum, leaves, map_leaves, merge_plans, probe_rows, take
+from .base import Kernel
+from .combinations import Combination, Product, Sum
 from .deep import MLP, Deep
 from .files import load, save
-from .gaussian import ARD, Gaussian, Mixture
+from .gaussian import ARD, Gaussian
 from .given import FromFunction, Precomputed, as_kernel
 from .grid import Grid
+from .mixture import Mixture
+from .plan import Features, Plan, leaves, map_leaves, merge_plans, probe_rows, take
 from .products import Linear, Polynomial
+from .registry import REGISTRY, Saved, register
 from .stationary import Laplacian, Matern, RationalQuadratic, Stationary
 from .witness import Witness
 
 __all__ = [
     "ARD",
     "MLP",
+    "REGISTRY",
     "Combination",
     "Deep",
     "Features",
@@ -32,6 +38,7 @@ __all__ = [
     "Precomputed",
     "Product",
     "RationalQuadratic",
+    "Saved",
     "Stationary",
     "Sum",
     "Witness",
@@ -41,6 +48,7 @@ __all__ = [
     "map_leaves",
     "merge_plans",
     "probe_rows",
+    "register",
     "save",
     "take",
 ]

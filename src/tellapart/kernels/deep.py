@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from .base import Features, Kernel, Plan, with_parts
+from .._util.errors import InputError, InputTypeError
+from .base import Kernel
 from .gaussian import Gaussian
+from .plan import Features, Plan, replace_parts
+from .registry import Saved, register
 
 #: Rows that pass the network at a time when no gradient is wanted.
 _BATCH = 4096
@@ -24,7 +27,7 @@ class MLP(nn.Sequential):
 
     def __init__(self, widths: Sequence[int], rng: int | None = None) -> None:
         if len(widths) < 2:
-            raise ValueError(f"widths must name at least the input and the output, but is {list(widths)}.")
+            raise InputError(f"widths must name at least the input and the output, but is {list(widths)}.")
         layers: list[nn.Module] = [nn.Flatten()]
         for into, out in pairwise(widths):
             layers += [nn.Linear(into, out), nn.Softplus()]
@@ -36,6 +39,7 @@ class MLP(nn.Sequential):
                 nn.init.normal_(parameter, std=parameter.shape[-1] ** -0.5, generator=draws)
 
 
+@register
 class Deep(Kernel):
     """k(x, y) = κ(z(x), z(y)) for any ``network`` z in front of any ``kernel`` κ.
 
@@ -57,12 +61,12 @@ class Deep(Kernel):
     ) -> None:
         super().__init__()
         if not isinstance(network, nn.Module):
-            raise TypeError(f"network must be a torch nn.Module, but is of type {type(network).__name__}.")
+            raise InputTypeError(f"network must be a torch nn.Module, but is of type {type(network).__name__}.")
         if not 0 < epsilon < 1:
-            raise ValueError(f"epsilon must be between 0 and 1, but is {epsilon!r}.")
+            raise InputError(f"epsilon must be between 0 and 1, but is {epsilon!r}.")
         for name, part in (("kernel", kernel), ("original", original)):
             if part is not None and not isinstance(part, Kernel):
-                raise TypeError(f"{name} must be a kernel object, but is {part!r}.")
+                raise InputTypeError(f"{name} must be a kernel object, but is {part!r}.")
         self.network = network
         self.kernel = Gaussian() if kernel is None else kernel
         self.normalised = original is None and self.kernel.normalised
@@ -80,22 +84,22 @@ class Deep(Kernel):
         dtype = dtype or z.dtype
         return Plan(dtype, dtype, parts=(self.kernel.plan(z, dtype=dtype), self.original.plan(probe, dtype=dtype)))
 
-    def refined(self, plan: Plan, features: Features) -> Plan:
-        """Refined for κ and q."""
+    def refine_plan(self, plan: Plan, features: Features) -> Plan:
+        """The plans of κ and q, refined by their features."""
         kernels = [self.kernel] if self.original is None else [self.kernel, self.original]
-        parts = tuple(k.refined(p, f) for k, p, f in zip(kernels, plan.parts, features, strict=True))
-        return with_parts(plan, parts)
+        parts = tuple(k.refine_plan(p, f) for k, p, f in zip(kernels, plan.parts, features, strict=True))
+        return replace_parts(plan, parts)
 
     def represent(self, x: Tensor) -> Tensor:
         """z(x), one flat row for each point."""
         for module in self.network.modules():
             if module.training and isinstance(module, nn.modules.batchnorm._BatchNorm):
-                raise ValueError(
+                raise InputError(
                     "With batch normalisation in training mode, k(x, y) depends on the other points of the batch and "
                     "is no kernel. Use LayerNorm or GroupNorm, or call .eval() on the network."
                 )
             if module.training and isinstance(module, nn.modules.dropout._DropoutNd) and module.p > 0:
-                raise ValueError("With dropout in training mode k(x, y) is random. Call .eval() on the network.")
+                raise InputError("With dropout in training mode k(x, y) is random. Call .eval() on the network.")
         parameter = next(self.network.parameters(), x)
         blocks = [x] if torch.is_grad_enabled() else x.split(_BATCH)
         return torch.cat([self.network(block.to(parameter.dtype)).flatten(1) for block in blocks])
@@ -106,14 +110,53 @@ class Deep(Kernel):
         return (inner,) if self.original is None else (inner, self.original.features(x, plan.parts[1]))
 
     def tile(self, a: Features, b: Features, plan: Plan, out: Tensor | None = None) -> Tensor:
-        """Κ of the learned features, made safe by q where given."""
+        """The tile of κ on the learned features, made safe by q where given."""
         learned = self.kernel.tile(a[0], b[0], plan.parts[0])
         if self.original is None:
             return learned
         epsilon = self.logit_epsilon.sigmoid().to(learned.dtype)
         return (learned * (1 - epsilon) + epsilon) * self.original.tile(a[1], b[1], plan.parts[1])
 
+    def components(self) -> Mapping[str, Kernel | None]:
+        """κ, and in the safe form q."""
+        return {"kernel": self.kernel, "original": self.original}
+
+    @classmethod
+    def rebuild(cls, saved: Saved) -> Deep:
+        """With the network that the caller gave, or an `MLP` of the stored widths."""
+        network = saved.network
+        if network is None:
+            if "widths" not in saved.config:
+                raise InputError(
+                    f"It has a network of class {saved.config.get('network')}.",
+                    "Give one of that architecture as load(path, {network}).",
+                    network=...,
+                )
+            widths = _stored_widths(saved)
+            saved.check_size("widths", widths)
+            with torch.device("meta"):  # weights are assigned afterwards, so that none need be drawn
+                network = MLP(widths)
+        return cls(network, saved.components.get("kernel"), original=saved.components.get("original"))
+
+    @classmethod
+    def examples(cls, d: int) -> list[Kernel]:
+        """In front of a kernel, and in the safe form."""
+        return [
+            cls(MLP([d, 4, 2], rng=0).double(), Gaussian(0.8)),
+            cls(MLP([d, 4, 2], rng=0).double(), Gaussian(0.8), original=Gaussian(3.0), epsilon=0.2),
+        ]
+
     def config(self) -> dict[str, Any]:
         """The widths of an `MLP`; of any other network only its class, to name it in an error."""
         network = {"widths": self.network.widths} if isinstance(self.network, MLP) else {}
         return {"network": type(self.network).__name__, **network}
+
+
+def _stored_widths(saved: Saved) -> list[int]:
+    """The widths of an `MLP`, read off its weights."""
+    first = saved.tensor("network.1.weight", ndim=2)
+    widths, layer = [first.shape[1]], 1  # layer 0 flattens, and a softplus follows on every linear map
+    while f"network.{layer}.weight" in saved.tensors:
+        widths.append(len(saved.tensor(f"network.{layer}.bias", ndim=1)))
+        layer += 2
+    return widths

@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
-import torch
-from torch import nn
+from torch import Tensor, nn
 
+from .._util.errors import InputError, InputTypeError
 from .._util.files import read_tensors, write_tensors
-from .base import Combination, Kernel, Product, Sum
-from .deep import MLP, Deep
-from .gaussian import ARD, Gaussian, Mixture
-from .given import FromFunction, Precomputed
-from .products import Linear, Polynomial
-from .stationary import Laplacian, Matern, RationalQuadratic
-from .witness import Witness
+from .base import Kernel
+from .registry import REGISTRY, Saved
 
-_PLAIN: dict[str, type[Kernel]] = {
-    kind.__name__: kind for kind in (Gaussian, ARD, Mixture, RationalQuadratic, Matern, Laplacian, Linear, Polynomial)
-}
-_COMBINED: dict[str, type[Combination]] = {kind.__name__: kind for kind in (Sum, Product)}
+#: How deep kernels may be nested in a file.
+_DEEPEST = 50
 
 
 def save(kernel: Kernel, path: str | os.PathLike[str]) -> None:
-    """Write a kernel to one ``.safetensors`` file; it appears whole or not at all."""
+    """Write a kernel to one ``.safetensors`` file; it appears whole or not at all.
+
+    Kernels of your own can be saved if their class is decorated with `register`.
+    """
     write_tensors(path, kernel.state_dict(), _describe(kernel))
 
 
@@ -34,47 +31,64 @@ def load(path: str | os.PathLike[str], network: nn.Module | None = None) -> Kern
     Parameters
     ----------
     path
-        The file.
+        The file. Nothing larger than its tensors is made of it, whatever its header says, and no code is in it.
     network
         For a `Deep` kernel whose network is not an `MLP`: a network of the same architecture, whose weights are
         then replaced by the stored ones.
     """
-    state, spec = read_tensors(path, "a kernel written by tellapart.kernels.save")
-    kernel = _make(spec, network)
-    kernel.load_state_dict(state, assign=True)
+    tensors, description = read_tensors(path, "a kernel written by tellapart.kernels.save")
+    try:
+        kernel = _make(description, tensors, network)
+        kernel.load_state_dict(tensors, assign=True)
+    except (ValueError, TypeError, KeyError, IndexError, RuntimeError) as error:
+        problem, advice, options = " ".join(str(error).split()), "", {}
+        if isinstance(error, InputError):
+            problem, advice, options = error.problem, error.advice, error.options
+        raise InputError(f"{path} cannot be read as a kernel. {problem}", advice, **options) from error
     return kernel
 
 
 def _describe(kernel: Kernel) -> dict[str, Any]:
     name = type(kernel).__name__
-    if isinstance(kernel, Combination):
-        return {"kernel": name, "parts": [_describe(part) for part in kernel.kernels]}
-    if isinstance(kernel, Deep):
-        inner = {"kernel": name, "config": kernel.config(), "inner": _describe(kernel.kernel)}
-        return inner | {"original": None if kernel.original is None else _describe(kernel.original)}
-    if isinstance(kernel, Witness):
-        return {"kernel": name, "config": kernel.config(), "inner": _describe(kernel.kernel)}
-    if isinstance(kernel, FromFunction) or not (name in _PLAIN or isinstance(kernel, Precomputed)):
-        raise TypeError(f"A {name} kernel cannot be saved: only its own code can make it again.")
-    return {"kernel": name, "config": kernel.config()}
+    if REGISTRY.get(name) is not type(kernel):
+        raise InputTypeError(
+            f"A {name} kernel cannot be saved: its class is not one that tellapart.kernels.register has been told of."
+        )
+    found: dict[str, Any] = {"kernel": name, "config": kernel.config()}
+    components = {argument: _describe_component(part) for argument, part in kernel.components().items()}
+    return found | {"components": components} if components else found
 
 
-def _make(spec: dict[str, Any], network: nn.Module | None) -> Kernel:
-    name = spec["kernel"]
-    if name in _COMBINED:
-        return _COMBINED[name]([_make(part, network) for part in spec["parts"]])
-    if name == "Deep":
-        config = spec["config"]
-        if network is None and "widths" not in config:
-            raise ValueError(
-                f"This kernel has a network of class {config['network']}: give one as load(path, network=…)."
-            )
-        original = None if spec["original"] is None else _make(spec["original"], network)
-        network = MLP(config["widths"]) if network is None else network
-        return Deep(network, _make(spec["inner"], network), original=original)
-    if name == "Witness":
-        shape = spec["config"]["points"]
-        return Witness(_make(spec["inner"], network), torch.zeros(shape), torch.zeros(shape[0]))
-    if name == "Precomputed":
-        return Precomputed(torch.eye(spec["config"]["rows"]))
-    return _PLAIN[name](**spec["config"])
+def _describe_component(part: Any) -> Any:
+    if part is None:
+        return None
+    return _describe(part) if isinstance(part, Kernel) else [_describe(one) for one in part]
+
+
+def _make(description: Any, tensors: Mapping[str, Tensor], network: nn.Module | None, depth: int = 0) -> Kernel:
+    """The kernel that a header describes; ``tensors`` are those of its state, by the names in that."""
+    if not isinstance(description, dict) or any(
+        not isinstance(description.get(name, {}), dict) for name in ("config", "components")
+    ):
+        raise InputError("Its header does not describe a kernel.")
+    if depth > _DEEPEST:
+        raise InputError(f"Its header describes kernels within kernels more than {_DEEPEST} deep.")
+    name = description.get("kernel")
+    kind = REGISTRY.get(name) if isinstance(name, str) else None
+    if kind is None:
+        raise InputError(
+            f"It holds a kernel of class {name!r}, which is not known here.",
+            f"Import the module that defines it and decorates it with tellapart.kernels.register. "
+            f"Known are {', '.join(sorted(REGISTRY))}.",
+        )
+
+    def make(part: Any, prefix: str) -> Any:
+        if part is None:
+            return None
+        if isinstance(part, list):
+            return [make(one, f"{prefix}{k}.") for k, one in enumerate(part)]
+        own = {key.removeprefix(prefix): value for key, value in tensors.items() if key.startswith(prefix)}
+        return _make(part, own, network, depth + 1)
+
+    components = {argument: make(part, f"{argument}.") for argument, part in description.get("components", {}).items()}
+    return kind.rebuild(Saved(description.get("config", {}), components, tensors, network))

@@ -8,10 +8,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from .._util.errors import InputError, InputTypeError
 from ..data import as_sample
-from .base import Features, Kernel, Plan
+from .base import Kernel
+from .plan import Features, Plan
+from .registry import Saved, register
 
 
+@register
 class Precomputed(Kernel):
     """A given symmetric matrix of kernel values. Points are row numbers of it.
 
@@ -28,11 +32,11 @@ class Precomputed(Kernel):
         super().__init__()
         values = as_sample(matrix, "matrix").values.detach()
         if values.ndim != 2 or values.shape[0] != values.shape[1]:
-            raise ValueError(f"matrix must be square, but has shape {tuple(values.shape)}.")
+            raise InputError(f"matrix must be square, but has shape {tuple(values.shape)}.")
         tolerance = 100 * torch.finfo(values.dtype).eps * float(values.abs().max())
         blocks = (slice(start, start + 1024) for start in range(0, len(values), 1024))
         if any(float((values[rows] - values[:, rows].T).abs().max()) > tolerance for rows in blocks):
-            raise ValueError("matrix must be symmetric. Use (K + K.T) / 2 if it only fails by rounding.")
+            raise InputError("matrix must be symmetric. Use (K + K.T) / 2 if it only fails by rounding.")
         self.register_buffer("matrix", values)
 
     def plan(self, probe: Tensor, *, additive: bool = False, dtype: torch.dtype | None = None) -> Plan:
@@ -40,10 +44,10 @@ class Precomputed(Kernel):
         return Plan(dtype or self.matrix.dtype, self.matrix.dtype)
 
     def features(self, x: Tensor, plan: Plan) -> Features:
-        """Row numbers."""
+        """The row numbers as whole numbers."""
         rows = x.flatten(1)
         if rows.shape[1] != 1 or bool(((rows != rows.round()) | (rows < 0) | (rows >= len(self.matrix))).any()):
-            raise ValueError(
+            raise InputError(
                 f"With a Precomputed kernel, samples are row numbers of its matrix, from 0 to {len(self.matrix) - 1}: "
                 "for example X = np.arange(m), Y = np.arange(m, m + n)."
             )
@@ -51,18 +55,31 @@ class Precomputed(Kernel):
 
     def tile(self, a: Features, b: Features, plan: Plan, out: Tensor | None = None) -> Tensor:
         """A copy of the entries in question; consecutive rows are much faster than others."""
-        rows, columns = _consecutive(a), _consecutive(b)
+        rows, columns = _as_slice(a), _as_slice(b)
         if rows is None or columns is None:
             return self.matrix.index_select(0, a).index_select(1, b).to(plan.dtype)
         tile = torch.empty(len(a), len(b), dtype=plan.dtype, device=a.device) if out is None else out
         return tile.copy_(self.matrix[rows, columns])
 
     def config(self) -> dict[str, Any]:
-        """The size of the matrix."""
+        """How many rows the matrix has."""
         return {"rows": len(self.matrix)}
 
+    @classmethod
+    def rebuild(cls, saved: Saved) -> Precomputed:
+        """The stored matrix, checked again."""
+        matrix = saved.tensor("matrix", ndim=2)
+        saved.check_size("rows", len(matrix))
+        return cls(matrix)
 
-def _consecutive(rows: Tensor) -> slice | None:
+    @classmethod
+    def examples(cls, d: int) -> list[Kernel]:
+        """None for points with coordinates: its points are row numbers."""
+        return []
+
+
+def _as_slice(rows: Tensor) -> slice | None:
+    """Row numbers as a slice, if they are consecutive."""
     if not bool((rows[1:] - rows[:-1] == 1).all()):
         return None
     return slice(int(rows[0]), int(rows[0]) + len(rows))
@@ -79,7 +96,9 @@ class FromFunction(Kernel):
     def __init__(self, function: Callable[[Any, Any], Any]) -> None:
         super().__init__()
         if not callable(function):
-            raise TypeError(f"function must be callable on two blocks of points, but is {type(function).__name__}.")
+            raise InputTypeError(
+                f"function must be callable on two blocks of points, but is {type(function).__name__}."
+            )
         self.function = function
 
     def plan(self, probe: Tensor, *, additive: bool = False, dtype: torch.dtype | None = None) -> Plan:
@@ -89,9 +108,9 @@ class FromFunction(Kernel):
             tile = self.tile(probe, probe[: len(probe) // 2 + 1], plan)
             again = self.tile(probe[: len(probe) // 2 + 1], probe, plan)
         if not (torch.isfinite(tile).all() and torch.isfinite(again).all()):
-            raise ValueError("The kernel function returns NaN or infinite values for this data.")
+            raise InputError("The kernel function returns NaN or infinite values for this data.")
         if not torch.allclose(tile, again.T, rtol=1e-3, atol=1e-5 * float(tile.abs().max())):
-            raise ValueError("The kernel function is not symmetric: k(x, y) must equal k(y, x).")
+            raise InputError("The kernel function is not symmetric: k(x, y) must equal k(y, x).")
         return plan
 
     def features(self, x: Tensor, plan: Plan) -> Features:
@@ -102,7 +121,7 @@ class FromFunction(Kernel):
         """What the function returns, as a tensor."""
         values = torch.as_tensor(self.function(a, b))
         if values.shape != (len(a), len(b)):
-            raise ValueError(
+            raise InputError(
                 f"The kernel function must return a {len(a)} × {len(b)} matrix for blocks of {len(a)} and {len(b)} "
                 f"points, but returned shape {tuple(values.shape)}."
             )
@@ -114,12 +133,12 @@ def as_kernel(kernel: Any) -> Kernel:
     if isinstance(kernel, Kernel):
         return kernel
     if isinstance(kernel, type):
-        raise TypeError(
+        raise InputTypeError(
             f"kernel must be a kernel object, but is the class {kernel.__name__}: write {kernel.__name__}(…)."
         )
     if callable(kernel):
         return FromFunction(kernel)
-    raise TypeError(
+    raise InputTypeError(
         f"kernel must be a kernel such as ta.kernels.Gaussian(1.0), or a function of two blocks of points, "
         f"but is of type {type(kernel).__name__}."
     )

@@ -8,8 +8,10 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from .base import Features, Kernel, Plan, log_positive
+from .._util.errors import InputError, InputTypeError
+from .base import Kernel, log_positive
 from .gaussian import Gaussian
+from .plan import Features, Plan
 from .stationary import Stationary
 
 
@@ -24,14 +26,14 @@ class Grid(Kernel):
         super().__init__()
         logs = log_positive("bandwidths", bandwidths)
         if logs.ndim != 1 or not len(logs):
-            raise ValueError(f"bandwidths must be a list of numbers, but has shape {tuple(logs.shape)}.")
+            raise InputError(f"bandwidths must be a list of numbers, but has shape {tuple(logs.shape)}.")
         self.bandwidths = torch.as_tensor(bandwidths, dtype=torch.float64).detach().clone()
         self.family = family
         self.members = len(logs)
         self.finest = family(float(self.bandwidths.min())).requires_grad_(False)
 
     def plan(self, probe: Tensor, *, additive: bool = False, dtype: torch.dtype | None = None) -> Plan:
-        """Where each member is anchored or not."""
+        """That of the smallest bandwidth; its parts say which members are anchored."""
         plan = self.finest.plan(probe, dtype=dtype)
         near = [self.family(float(b)).plan(probe, additive=additive).anchored for b in self.bandwidths]
         return replace(plan, parts=tuple(replace(plan, anchored=anchored) for anchored in near))
@@ -40,13 +42,15 @@ class Grid(Kernel):
         """Those of the smallest bandwidth."""
         return self.finest.features(x, plan)
 
-    def refined(self, plan: Plan, features: Features) -> Plan:
-        """Refined for the smallest bandwidth."""
-        return self.finest.refined(plan, features)
+    def refine_plan(self, plan: Plan, features: Features) -> Plan:
+        """As the smallest bandwidth asks for it."""
+        return self.finest.refine_plan(plan, features)
 
     def tile(self, a: Features, b: Features, plan: Plan, out: Tensor | None = None) -> Tensor:
-        """Not one."""
-        raise TypeError("A Grid is many kernels and has no one matrix. Use its family with one bandwidth.")
+        """Always an error: a Grid has a tile for each of its members."""
+        raise InputTypeError(
+            f"Expected a single kernel, got a Grid of {self.members}. Use its family with one bandwidth."
+        )
 
     def tiles(self, a: Features, b: Features, plan: Plan, out: Tensor | None = None) -> Iterator[Tensor]:
         """A tile for each bandwidth."""

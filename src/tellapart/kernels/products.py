@@ -7,9 +7,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .base import Features, Kernel, Plan
+from .._util.errors import InputError
+from .base import Kernel
+from .plan import Features, Plan
+from .registry import register
 
 
+@register
 class Linear(Kernel):
     """k(x, y) = x·y: MMD is then the distance between the two means."""
 
@@ -23,21 +27,22 @@ class Linear(Kernel):
         return (x if plan.origin is None else x - plan.origin).to(plan.dtype)
 
     def tile(self, a: Features, b: Features, plan: Plan, out: Tensor | None = None) -> Tensor:
-        """All inner products."""
+        """The inner products of all pairs."""
         return torch.mm(a, b.T)
 
 
+@register
 class Polynomial(Kernel):
     """k(x, y) = (gamma x·y + coef0)^degree, with gamma = 1/d if None: degree 3 gives the "KID" of image models."""
 
     def __init__(self, degree: int = 3, gamma: float | None = None, coef0: float = 1.0) -> None:
         super().__init__()
         if not isinstance(degree, int) or degree < 1:
-            raise ValueError(f"degree must be a whole number from 1 up, but is {degree!r}.")
+            raise InputError(f"degree must be a whole number from 1 up, but is {degree!r}.")
         if gamma is not None and not gamma > 0:
-            raise ValueError(f"gamma must be positive, but is {gamma!r}.")
+            raise InputError(f"gamma must be positive, but is {gamma!r}.")
         if not coef0 >= 0:
-            raise ValueError(f"coef0 must not be negative (k would not be positive definite), but is {coef0!r}.")
+            raise InputError(f"coef0 must not be negative (k would not be positive definite), but is {coef0!r}.")
         self.degree, self.gamma, self.coef0 = degree, gamma, coef0
 
     def plan(self, probe: Tensor, *, additive: bool = False, dtype: torch.dtype | None = None) -> Plan:
@@ -59,5 +64,5 @@ class Polynomial(Kernel):
         return (product * gamma + self.coef0) ** self.degree
 
     def config(self) -> dict[str, Any]:
-        """All three arguments."""
+        """The three arguments of the constructor."""
         return {"degree": self.degree, "gamma": self.gamma, "coef0": self.coef0}

@@ -9,7 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from .base import Features, Kernel, Plan, log_positive
+from .._util.errors import InputError
+from .base import Kernel, log_positive
+from .plan import Features, Plan
+from .registry import register
 
 #: Below this typical exponent, k - 1 carries more digits than k.
 _NEARLY_CONSTANT = 1 / 8
@@ -22,8 +25,8 @@ class Stationary(Kernel):
 
     A subclass says how far two points are apart (`exponent`, which is 0 or negative) and what the kernel makes
     of it (`profile`). Where the plan says ``fused_backward``, features are scaled by the present bandwidth as by a
-    constant, and its gradient is taken in the tile (`attached`): that costs a multiplication rather than a matrix
-    product.
+    constant, and its gradient is taken in the tile (`with_bandwidth_gradient`): that costs a multiplication rather than
+    a matrix product.
     """
 
     normalised = True
@@ -36,7 +39,7 @@ class Stationary(Kernel):
         super().__init__()
         self.log_bandwidth = nn.Parameter(log_positive("bandwidth", bandwidth))
         if self.log_bandwidth.ndim:
-            raise ValueError("bandwidth must be one number. For one scale a coordinate use ARD, for several Mixture.")
+            raise InputError("bandwidth must be one number. For one scale a coordinate use ARD, for several Mixture.")
 
     @property
     def bandwidth(self) -> float:
@@ -76,9 +79,9 @@ class Stationary(Kernel):
 
     def tile(self, a: Features, b: Features, plan: Plan, out: Tensor | None = None) -> Tensor:
         """k, or k - 1 if the plan is anchored."""
-        return self.profile(self.attached(self.exponent(a, b, out).to(plan.dtype), plan), plan.anchored)
+        return self.profile(self.with_bandwidth_gradient(self.exponent(a, b, out).to(plan.dtype), plan), plan.anchored)
 
-    def attached(self, exponent: Tensor, plan: Plan) -> Tensor:
+    def with_bandwidth_gradient(self, exponent: Tensor, plan: Plan) -> Tensor:
         """The same exponent, now with a gradient with respect to the bandwidth."""
         if not (plan.fused_backward and torch.is_grad_enabled() and self.log_bandwidth.requires_grad):
             return exponent
@@ -106,7 +109,7 @@ class Radial(Stationary):
         z = super().features(x, plan)
         return z, half_norms(z)
 
-    def refined(self, plan: Plan, features: Features) -> Plan:
+    def refine_plan(self, plan: Plan, features: Features) -> Plan:
         """In float64 if some point that the probe missed is so far out that squares cancel."""
         if plan.distance_dtype == torch.float64:
             return plan
@@ -130,6 +133,7 @@ class Radial(Stationary):
         return torch.addmm(hb, za, zb.T, out=out).add_(ha[:, None])
 
 
+@register
 class RationalQuadratic(Radial):
     """k(x, y) = (1 + |x - y|² / (2 alpha bandwidth²))^-alpha."""
 
@@ -148,6 +152,7 @@ class RationalQuadratic(Radial):
         return f"{super().extra_repr()}, alpha={float(self.log_alpha.detach().exp()):.4g}"
 
 
+@register
 class Matern(Radial):
     """Matérn kernel of smoothness ``nu`` = 1/2, 3/2 or 5/2, with s = √(2 nu) |x - y| / bandwidth.
 
@@ -157,7 +162,7 @@ class Matern(Radial):
     def __init__(self, bandwidth: float = 1.0, nu: float = 1.5) -> None:
         super().__init__(bandwidth)
         if nu not in (0.5, 1.5, 2.5):
-            raise ValueError(f"nu must be 0.5, 1.5 or 2.5, but is {nu!r}.")
+            raise InputError(f"nu must be 0.5, 1.5 or 2.5, but is {nu!r}.")
         self.nu = nu
         self.degree = 1 if nu == 0.5 else 2
 
@@ -171,15 +176,16 @@ class Matern(Radial):
             return _exponential(exponent, anchored)
         # The slope of k with respect to s² is finite at 0, but that of s is not: keep s just above 0.
         tiny = torch.finfo(exponent.dtype).tiny
-        minus_s = (exponent * (-4 * self.nu)).clamp(tiny, deepest(exponent.dtype) ** 2).sqrt().neg()
+        minus_s = (exponent * (-4 * self.nu)).clamp(tiny, exponent_depth(exponent.dtype) ** 2).sqrt().neg()
         polynomial = -minus_s if self.nu == 1.5 else minus_s.square() / 3 - minus_s
         return minus_s.expm1() + polynomial * minus_s.exp() if anchored else (1 + polynomial) * minus_s.exp()
 
     def config(self) -> dict[str, Any]:
-        """The smoothness."""
+        """The smoothness ``nu``."""
         return {"nu": self.nu}
 
 
+@register
 class Laplacian(Stationary):
     """k(x, y) = exp(-Σ_j |x_j - y_j| / bandwidth)."""
 
@@ -194,7 +200,7 @@ class Laplacian(Stationary):
         return _minus_distance(a, b, p=1)
 
     def profile(self, exponent: Tensor, anchored: bool) -> Tensor:
-        """The exponential."""
+        """The exponential of the exponent (less 1 if anchored)."""
         return _exponential(exponent, anchored)
 
 
@@ -204,7 +210,7 @@ def half_norms(z: Tensor) -> Tensor:
     return norms.square() * -0.5
 
 
-def deepest(dtype: torch.dtype) -> float:
+def exponent_depth(dtype: torch.dtype) -> float:
     """How far below 0 exponents matter: values beyond would be denormal, or become so in a product."""
     return 69.0 if dtype == torch.float32 else 500.0
 
@@ -215,5 +221,5 @@ def _minus_distance(a: Any, b: Any, p: float) -> Tensor:
 
 
 def _exponential(exponent: Tensor, anchored: bool) -> Tensor:
-    exponent = exponent.clamp_min(-deepest(exponent.dtype))
+    exponent = exponent.clamp_min(-exponent_depth(exponent.dtype))
     return exponent.expm1_() if anchored else exponent.exp_()

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from .base import Features, Kernel, Plan, probe_rows
+from .._util.errors import InputError
+from .base import Kernel
+from .plan import Features, Plan, probe_rows
+from .registry import Saved, register
 
-#: Rows at a time whose distances to all points are looked at.
-_BATCH = 1024
+#: Rows at a time whose distances to all points are looked at, and distances at the most: 16 MB of them.
+_ROWS, _DISTANCES = 1024, 2**21
 
 
+@register
 class Witness(Kernel):
     """k(x, y) = h(x) h(y) with h(x) = Σ_i weight_i κ(x, point_i): MMD is then the difference of the means of h.
 
@@ -31,12 +35,12 @@ class Witness(Kernel):
 
     points: Tensor
     weights: Tensor
-    statistic_name = "difference of means"
+    statistic_name = distance_name = "difference of means"
 
     def __init__(self, kernel: Kernel, points: Tensor, weights: Tensor) -> None:
         super().__init__()
         if weights.shape != points.shape[:1]:
-            raise ValueError(
+            raise InputError(
                 f"weights must be one for each of the {len(points)} points, but has shape {tuple(weights.shape)}."
             )
         self.kernel = kernel.requires_grad_(False)
@@ -45,7 +49,7 @@ class Witness(Kernel):
 
     @property
     def witness_function(self) -> Callable[[Tensor], Tensor]:
-        """The learned function."""
+        """h itself."""
         return self.values
 
     def distance(self, statistic: float) -> float:
@@ -55,11 +59,12 @@ class Witness(Kernel):
     def values(self, x: Tensor) -> Tensor:
         """h at every row of ``x``, in float64."""
         if x.shape[1:] != self.points.shape[1:]:
-            rows = [" × ".join(map(str, t.shape[1:])) for t in (self.points, x)]
-            raise ValueError(f"This witness was learned from rows of shape {rows[0]}, but is given rows of {rows[1]}.")
+            learned, given = (" × ".join(map(str, t.shape[1:])) for t in (self.points, x))
+            raise InputError(f"This witness was learned from rows of shape {learned}, but is given rows of {given}.")
+        rows = max(min(_ROWS, _DISTANCES // max(len(self.points), 1)), 1)
         plan = self.kernel.plan(probe_rows(self.points), dtype=torch.float64)
         centres, weights = self.kernel.features(self.points, plan), self.weights.double()
-        blocks = (self.kernel.features(block, plan) for block in x.to(self.points.dtype).split(_BATCH))
+        blocks = (self.kernel.features(block, plan) for block in x.to(self.points.dtype).split(rows))
         return torch.cat([self.kernel.tile(block, centres, plan) @ weights for block in blocks])
 
     def plan(self, probe: Tensor, *, additive: bool = False, dtype: torch.dtype | None = None) -> Plan:
@@ -68,18 +73,36 @@ class Witness(Kernel):
         return Plan(dtype, dtype, self.values(probe).mean() if additive else None)
 
     def features(self, x: Tensor, plan: Plan) -> Features:
-        """The values of h."""
+        """The values of h, less their mean where that is allowed."""
         values = self.values(x)[:, None]
         return (values if plan.origin is None else values - plan.origin).to(plan.dtype)
 
     def tile(self, a: Features, b: Features, plan: Plan, out: Tensor | None = None) -> Tensor:
-        """All products."""
+        """The products h(x) h(y) of all pairs."""
         return torch.mm(a, b.T)
 
     def config(self) -> dict[str, Any]:
         """How many points of which shape."""
         return {"points": list(self.points.shape)}
 
+    def components(self) -> Mapping[str, Kernel]:
+        """The kernel κ."""
+        return {"kernel": self.kernel}
+
+    @classmethod
+    def rebuild(cls, saved: Saved) -> Witness:
+        """A witness of the stored points and weights."""
+        points = saved.tensor("points")
+        saved.check_size("points", list(points.shape))
+        return cls(saved.components["kernel"], points, saved.tensor("weights", ndim=1))
+
+    @classmethod
+    def examples(cls, d: int) -> list[Kernel]:
+        """A witness of two points."""
+        from .gaussian import Gaussian
+
+        return [cls(Gaussian(1.3), torch.eye(2, d), torch.tensor([1.0, -2.0]))]
+
     def extra_repr(self) -> str:
-        """How many points."""
+        """How many points h is made of."""
         return f"{len(self.points)} points"

@@ -1,7 +1,8 @@
 """Choosing a kernel: bandwidths from a grid, gradient ascent, a closed-form witness; and which rows to learn from."""
 
-from .ascent import Criterion, History, fit_kernel
+from .ascent import Criterion, History
 from .bandwidths import Selection, default_bandwidths, median_bandwidth, select_bandwidth
+from .fitting import Settings, fit_kernel
 from .splits import Split, split_rows
 from .starts import NAMES
 
@@ -10,6 +11,7 @@ __all__ = [
     "Criterion",
     "History",
     "Selection",
+    "Settings",
     "Split",
     "default_bandwidths",
     "fit_kernel",

@@ -1,4 +1,4 @@
-"""Choosing a kernel by gradient ascent on the power of the test."""
+"""Gradient ascent on the power of the test."""
 
 from __future__ import annotations
 
@@ -13,23 +13,17 @@ import torch
 from torch import Tensor
 
 from .. import engine
-from .._util.progress import ProgressLike, progress_bar
-from .._util.rng import RNG, seed_of
-from ..data import as_pair
-from ..engine import Memory, Progress
-from ..kernels import ARD, Kernel
-from ..stats import nulls
-from ..stats.estimators import mmd2_from, ratio, second_order_from, variance_from
-from .bandwidths import select_bandwidth
-from .discriminant import fit_witness
-from .starts import ard_from_marginals, named_kernel
+from .._util.errors import InputError
+from ..engine import Compute
+from ..kernels import Kernel
+from ..stats.estimators import estimate_from, mmd2_from, mmd2_of_labels, ratio
+from ..stats.nulls.labels import draw_subsets
+from ..stats.pvalues import attainable_level, critical_value, normal_quantile
 
 Criterion = Literal["t", "power", "mmd"]
 
 #: Relabellings that give the threshold of the criterion "power".
 _DRAWS = 99
-#: Rows of each sample held out at the most: they are looked at again and again.
-_HELD_OUT = 2000
 #: Factors of the first bandwidth that are tried before learning begins.
 _FACTORS = tuple(2.0**k for k in range(-6, 7))
 
@@ -74,168 +68,7 @@ class History:
         return max(self.score)
 
 
-def fit_kernel(
-    X: Any,
-    Y: Any,
-    kernel: Any = None,
-    criterion: Criterion = "t",
-    *,
-    alpha: float = 0.05,
-    batch_size: int | None = 256,
-    steps: int = 500,
-    learning_rate: float = 0.05,
-    validation: float = 0.4,
-    patience: int = 10,
-    restarts: int = 1,
-    scan: bool = True,
-    rng: RNG = 0,
-    max_memory: Memory = None,
-    progress: ProgressLike = None,
-) -> tuple[Kernel, History]:
-    """Learn the parameters of a kernel by gradient ascent (Adam). Test on other rows than these.
-
-    Parameters
-    ----------
-    X, Y
-        The rows to learn from, at least 8 of each.
-    kernel
-        Where to start: any kernel with parameters that ask for a gradient. It is copied, not changed. Or a name:
-        ``"ard"`` (a scale for each coordinate; the default), ``"full"`` (a linear map in front of a Gaussian),
-        ``"deep"`` (a network in front of a Gaussian, in the safe form of Liu et al. 2020), ``"rbf"`` (a Gaussian, whose
-        bandwidth is chosen from a grid), ``"witness"`` (h(x) h(y) for the function h with the best signal-to-noise
-        ratio, in closed form: Kübler et al. 2022). The last two do without steps, batches and restarts.
-    criterion
-        ``"t"``: MMD²/√V+. ``"power"``: (MMD² - c)/√V+ with c the threshold at level ``alpha`` of a permutation test
-        whose permutations stay fixed. ``"mmd"``: MMD².
-    alpha
-        The level for ``"power"``.
-    batch_size
-        Rows of each sample in a step; None for all.
-    steps, learning_rate
-        Of Adam.
-    validation
-        The share of rows held out, at most 2,000 of each sample. After every pass through the others (at least every
-        20 steps) they are looked at; the kernel returned is the one that had the best `History.score` there.
-    patience
-        Stop after so many looks at the held-out rows without a better one.
-    restarts
-        How often to start, each time with other batches; from the second time on, from parameters that are
-        disturbed a little. The best on the held-out rows is returned.
-    scan
-        Before learning, multiply the bandwidth of the kernel with powers of 2 and start from the best: a kernel whose
-        bandwidth is off by a factor of a hundred has no gradient to speak of. An `ARD` kernel also starts, if that
-        looks better, from scales by how much each coordinate differs when looked at alone.
-    rng
-        For the split, the batches and the permutations.
-    max_memory
-        Bytes, or a string such as ``"1GB"``; by default a quarter of what is free.
-    progress
-        True, False, None (a bar if standard error is a terminal) or a function of what is done and what is to do.
-
-    Returns
-    -------
-    kernel, history
-        The learned kernel, and a `History`.
-
-    Examples
-    --------
-    >>> g = torch.Generator().manual_seed(0)
-    >>> X, Y = torch.randn(400, 5, generator=g), torch.randn(400, 5, generator=g)
-    >>> Y[:, 3] *= 2
-    >>> kernel, history = fit_kernel(X, Y, steps=100)
-    >>> int(kernel.scales.argmax())
-    3
-    """
-    if criterion not in ("t", "power", "mmd"):
-        raise ValueError(f"criterion={criterion!r} is not known. Choose 't', 'power' or 'mmd'.")
-    if not 0 < validation < 1:
-        raise ValueError(f"validation must be a share between 0 and 1, but is {validation!r}.")
-    for name, value in (("steps", steps), ("restarts", restarts), ("patience", patience)):
-        if not isinstance(value, int) or value < 1:
-            raise ValueError(f"{name} must be a whole number from 1 up, but is {value!r}.")
-    if batch_size is not None and (not isinstance(batch_size, int) or batch_size < 4):
-        raise ValueError(f"batch_size must be at least 4, or None for all rows, but is {batch_size!r}.")
-    x, y = (sample.values for sample in as_pair(X, Y, at_least=8))
-    seed = seed_of(rng)
-    if isinstance(kernel, str) and kernel in ("rbf", "witness"):
-        with progress_bar(progress, "fit_kernel") as report:
-            return _chosen(kernel, x, y, criterion, alpha, seed, max_memory, report)
-    start = named_kernel("ard" if kernel is None else kernel, x, y, seed)
-    if not any(p.requires_grad for p in start.parameters()):
-        raise ValueError("The kernel has no parameters that ask for a gradient, so that there is nothing to learn.")
-    draws = np.random.default_rng(seed)
-    train, held_out = _split(x, y, validation, draws)
-    if isinstance(start, ARD) and scan:
-        start = _screened_or_not(start, x, y, criterion, alpha, draws, max_memory)
-    best: tuple[Kernel, History] | None = None
-    with progress_bar(progress, "fit_kernel") as report:
-        for restart in range(restarts):
-            run = _Run(copy.deepcopy(start), criterion, alpha, np.random.default_rng(draws.integers(2**62)), max_memory)
-            run.train, run.held_out = train, held_out
-            if scan:
-                run.scan()
-            if restart:
-                run.disturb()
-            for step in run.ascend(steps, learning_rate, batch_size, patience):
-                if report is not None:
-                    report(restart * steps + step, restarts * steps)
-            run.history.restart = restart
-            if best is None or run.history.best > best[1].best:
-                best = run.kernel, run.history
-    assert best is not None
-    return best
-
-
-def _split(X: Tensor, Y: Tensor, share: float, rng: np.random.Generator) -> tuple[list[Tensor], list[Tensor]]:
-    """Hold out a share of each sample: at least 4 rows, and leave as many; more than `_HELD_OUT` say little more."""
-    train, held_out = [], []
-    for Z in (X, Y):
-        order = torch.from_numpy(rng.permutation(len(Z))).to(Z.device)
-        count = min(max(round(share * len(Z)), 4), len(Z) - 4, _HELD_OUT)
-        held_out.append(Z[order[:count]])
-        train.append(Z[order[count:]])
-    return train, held_out
-
-
-def _screened_or_not(
-    start: ARD, X: Tensor, Y: Tensor, criterion: Criterion, alpha: float, rng: np.random.Generator, max_memory: Memory
-) -> ARD:
-    """The kernel as it is or screened, whichever does better on each half of the rows when started on the other."""
-    halves = [[Z[:_HELD_OUT] for Z in half] for half in _split(X, Y, 0.5, rng)]
-    gain = 0.0
-    for here, there in (halves, halves[::-1]):
-        for kernel, sign in ((ard_from_marginals(start, *here), 1), (copy.deepcopy(start), -1)):
-            run = _Run(kernel, criterion, alpha, rng, max_memory)
-            run.train = here
-            run.scan()
-            with torch.no_grad():
-                gain += sign * float(run.look(*there).score.nan_to_num(-math.inf))
-    return ard_from_marginals(start, X, Y) if gain > 0 else start
-
-
-def _chosen(
-    name: str,
-    X: Tensor,
-    Y: Tensor,
-    criterion: Criterion,
-    alpha: float,
-    seed: int,
-    max_memory: Memory,
-    report: Progress | None,
-) -> tuple[Kernel, History]:
-    """Kernels that are found without a gradient."""
-    if name == "witness":
-        witness, table = fit_witness(X, Y, np.random.default_rng(seed), report)
-        best = float(table["ratio"].max())
-        return witness, History("signal to noise", [0], [math.nan], [best], [best], [0.0], table=table)
-    choice = select_bandwidth(X, Y, criterion=criterion, alpha=alpha, rng=seed, max_memory=max_memory)
-    column = "mmd2" if criterion == "mmd" else criterion
-    row = int(np.flatnonzero(choice.table["bandwidth"] == choice.bandwidth)[0])
-    found, replaced = (float(choice.table[name][row]) for name in (column, "replaced"))
-    return choice.kernel, History(criterion, [0], [math.nan], [found], [found], [replaced], table=choice.table)
-
-
-class _Look(NamedTuple):
+class Evaluation(NamedTuple):
     """The criterion, the score (see `History`), whether V was replaced by V2, and whether both are 0."""
 
     value: Tensor
@@ -244,19 +77,18 @@ class _Look(NamedTuple):
     flat: bool = False
 
 
-class _Run:
+class Ascent:
     """One ascent: a kernel, its training and held-out rows, and its history."""
 
     train: list[Tensor]
     held_out: list[Tensor]
 
     def __init__(
-        self, kernel: Kernel, criterion: Criterion, alpha: float, rng: np.random.Generator, max_memory: Memory
+        self, kernel: Kernel, criterion: Criterion, alpha: float, rng: np.random.Generator, compute: Compute
     ) -> None:
         self.kernel, self.criterion, self.alpha = kernel, criterion, alpha
-        self.rng, self.max_memory = rng, max_memory
+        self.rng, self.compute = rng, compute
         self.history = History(criterion)
-        self._normal = float(torch.special.ndtri(torch.tensor(1 - alpha, dtype=torch.float64)))
         self._labels: dict[tuple[int, int], Tensor] = {}
 
     def scan(self) -> None:
@@ -275,7 +107,7 @@ class _Run:
             for factor in _FACTORS:
                 parameter.copy_(first + math.log(factor))
                 near = math.inf if len(scores) > len(_FACTORS) // 2 else self._neighbours(*rows)
-                scores.append(float(self.look(*rows).score) if near >= 0.5 else -math.inf)
+                scores.append(float(self.evaluate(*rows).score) if near >= 0.5 else -math.inf)
             best = int(np.argmax(np.nan_to_num(scores, nan=-math.inf)))
             parameter.copy_(first + math.log(_FACTORS[best]))
 
@@ -302,17 +134,17 @@ class _Run:
         size = smaller if batch_size is None else min(batch_size, smaller)
         every = max(min(smaller // size, steps), 20)
         history, waiting = self.history, 0
-        best = self._look(0, [], [])
+        best = self._record(0, [], [])
         state = copy.deepcopy(self.kernel.state_dict())
         values: list[float] = []
         replaced: list[bool] = []
         for step, batch in zip(range(1, steps + 1), self._batches(size), strict=False):
-            look = self.look(*batch)
-            value = look.value
-            if look.flat or not value.requires_grad:
+            found = self.evaluate(*batch)
+            value = found.value
+            if found.flat or not value.requires_grad:
                 break  # nothing is left to learn: the samples are separated entirely, or constant
             if not bool(torch.isfinite(value)):
-                raise ValueError(
+                raise InputError(
                     f"The criterion {self.criterion!r} is {float(value.detach())} at step {step}. Try a lower "
                     "learning_rate, or larger batches. kernel='witness' does without this criterion."
                 )
@@ -320,28 +152,29 @@ class _Run:
             (-value).backward()
             optimiser.step()
             values.append(float(value.detach()))
-            replaced.append(look.replaced)
+            replaced.append(found.replaced)
             yield step
             if step % every == 0 or step == steps:
-                found = self._look(step, values, replaced)
+                score = self._record(step, values, replaced)
                 values, replaced = [], []
-                waiting = 0 if found > best else waiting + 1
-                if found > best:
-                    best, history.best_step = found, step
+                waiting = 0 if score > best else waiting + 1
+                if score > best:
+                    best, history.best_step = score, step
                     state = copy.deepcopy(self.kernel.state_dict())
                 if waiting >= patience:
                     break
         self.kernel.load_state_dict(state)
 
-    def _look(self, step: int, values: list[float], replaced: list[bool]) -> float:
+    def _record(self, step: int, values: list[float], replaced: list[bool]) -> float:
+        """The score on the held-out rows, which is written into the history."""
         with torch.no_grad():
-            look = self.look(*self.held_out)
+            found = self.evaluate(*self.held_out)
         self.history.step.append(step)
         self.history.training.append(float(np.mean(values)) if values else math.nan)
-        self.history.validation.append(float(look.value))
-        self.history.score.append(float(look.score))
-        self.history.replaced.append(float(np.mean(replaced)) if replaced else float(look.replaced))
-        return float(look.score)
+        self.history.validation.append(float(found.value))
+        self.history.score.append(float(found.score))
+        self.history.replaced.append(float(np.mean(replaced)) if replaced else float(found.replaced))
+        return float(found.score)
 
     def _batches(self, size: int) -> Iterator[list[Tensor]]:
         """Disjoint batches of shuffled rows, again and again."""
@@ -352,29 +185,29 @@ class _Run:
                 rows = slice(k * size, (k + 1) * size)
                 yield self.train if full else [Z[o[rows]] for Z, o in zip(self.train, orders, strict=True)]
 
-    def look(self, X: Tensor, Y: Tensor) -> _Look:
+    def evaluate(self, X: Tensor, Y: Tensor) -> Evaluation:
         """What these rows say of the kernel."""
-        s = engine.sums(self.kernel, X, Y, squares=self.criterion != "mmd", max_memory=self.max_memory)
-        u = mmd2_from(s)
+        s = engine.sums(self.kernel, X, Y, squares=self.criterion != "mmd", compute=self.compute)
         if self.criterion == "mmd":
-            return _Look(u, u.detach(), False)
-        v, v2 = variance_from(s), second_order_from(s)
-        larger = torch.maximum(v, v2)
-        value = ratio(u - self._threshold(X, Y) if self.criterion == "power" else u, larger, s)
+            u = mmd2_from(s)
+            return Evaluation(u, u.detach(), False)
+        found = estimate_from(s)
+        variance = found.positive_variance
+        value = ratio(found.mmd2 - self._threshold(X, Y), variance, s) if self.criterion == "power" else found.t
         with torch.no_grad():
-            score = ratio(u - self._normal * v2.clamp_min(0).sqrt(), larger, s)
-        return _Look(value, score, bool((v < v2).detach()), flat=bool((larger <= 0).detach()))
+            null_deviation = found.second_order.clamp_min(0).sqrt()
+            score = ratio(found.mmd2 - normal_quantile(self.alpha) * null_deviation, variance, s)
+        return Evaluation(value, score, bool(found.replaced), flat=bool((variance <= 0).detach()))
 
     def _threshold(self, X: Tensor, Y: Tensor) -> Tensor:
         """The permutation threshold of MMD², with the gradient of the permutation that gives it (MATHS §7)."""
         m, n = len(X), len(Y)
         if (m, n) not in self._labels:
             fixed = np.random.default_rng([m, n])
-            self._labels[m, n] = torch.from_numpy(nulls.draw_subsets(fixed, m + n, m, _DRAWS))
-        forms = engine.quadratic_forms(self.kernel, [X, Y], self._labels[m, n], max_memory=self.max_memory)
-        draws = nulls.full_mmd2(forms.forms, forms.crosses, forms.total, m, n)
-        rank = max(math.floor(self.alpha * (_DRAWS + 1) + 1e-9), 1)
-        return draws.sort().values[-rank]
+            self._labels[m, n] = torch.from_numpy(draw_subsets(fixed, m + n, m, _DRAWS))
+        forms = engine.quadratic_forms(self.kernel, [X, Y], self._labels[m, n], compute=self.compute)
+        draws = mmd2_of_labels(forms.forms, forms.crosses, forms.total, m, n)
+        return critical_value(draws, attainable_level(self.alpha, _DRAWS))
 
 
 def _bandwidth(kernel: Kernel) -> Tensor | None:

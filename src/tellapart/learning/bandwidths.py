@@ -12,20 +12,25 @@ import torch
 from torch import Tensor
 
 from .. import engine
+from .._util.errors import InputError
+from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
 from ..data import Points, as_pair, as_points, reindex
-from ..engine import Memory
+from ..engine import Compute, MemoryLike, computing
 from ..kernels import Gaussian, Grid, Stationary
 from ..stats import nulls
-from ..stats.estimators import block_estimate, mmd2_from, ratio, second_order_from, variance_from
+from ..stats.estimators import block_estimate_from, estimate_from, ratio
+from ..stats.pvalues import attainable_level, check_level, critical_value
 
 #: Rows looked at: the median of a hundred thousand distances is known well enough.
 _ROWS = 500
+#: Rows whose nearest neighbours are looked for, and the bytes that this may take at a time.
+_NEIGHBOURS_OF, _NEIGHBOURS_BYTES = 200, 2**24
 
 Criterion = Literal["median", "mmd", "t", "power", "cv", "streaming"]
 
 
-def median_bandwidth(X: Any, Y: Any, *, rng: RNG = 0) -> float:
+def median_bandwidth(X: Any, Y: Any, *, rng: RNG = None) -> float:
     """The median distance between two different points of the pooled sample: the usual first guess.
 
     Parameters
@@ -59,11 +64,12 @@ def median_distance(samples: Sequence[Points], rng: RNG) -> float:
     return unit * math.sqrt(float(np.median(squares[counted]))) if counted.any() else 1.0
 
 
-def default_bandwidths(X: Any, Y: Any, count: int = 30, *, rng: RNG = 0) -> Tensor:
+def default_bandwidths(X: Any, Y: Any, count: int = 30, *, rng: RNG = None) -> Tensor:
     """A geometric grid from the scale of nearest neighbours to twice the largest distances.
 
     It starts at half the median distance to the fifth neighbour: differences within clusters are much smaller than
-    almost all distances, and a grid that starts at a quantile of those misses them.
+    almost all distances, and a grid that starts at a quantile of those misses them. Rows beyond 500 are drawn by
+    ``rng``.
 
     Examples
     --------
@@ -71,14 +77,24 @@ def default_bandwidths(X: Any, Y: Any, count: int = 30, *, rng: RNG = 0) -> Tens
     30
     """
     x, y = as_pair(X, Y)
-    pooled = torch.cat([x.values, y.values])
-    points = _some_rows([pooled], rng)
+    return bandwidth_grid([x.values, y.values], count, rng)
+
+
+def bandwidth_grid(samples: Sequence[Points], count: int, rng: RNG) -> Tensor:
+    """The grid of `default_bandwidths` for samples that are checked already."""
+    points = _some_rows(samples, rng)
     centre = points.mean(0)
-    everyone = pooled.detach().flatten(1).cpu().double().numpy()
-    fifth = np.partition(_square_distances(points[:200] - centre, everyone - centre), min(5, len(everyone) - 1), axis=1)
+    some, fifth = points[:_NEIGHBOURS_OF] - centre, min(5, sum(map(len, samples)) - 1)
+    nearest = np.empty((len(some), 0))
+    pooled = reindex(samples, np.arange(sum(map(len, samples))))
+    rows = max(_NEIGHBOURS_BYTES // (32 * math.prod(pooled.shape[1:]) + 24 * len(some)), 256)
+    for start in range(0, len(pooled), rows):
+        others = pooled[start : start + rows].detach().flatten(1).cpu().double().numpy()
+        nearest = np.concatenate([nearest, _square_distances(some, others - centre)], axis=1)
+        nearest = np.partition(nearest, fifth, axis=1)[:, : fifth + 1] if nearest.shape[1] > fifth else nearest
     squares = _square_distances(points, points)
     high = 2 * math.sqrt(float(np.quantile(squares, 0.95)))
-    low = math.sqrt(max(float(np.median(fifth[:, min(5, len(everyone) - 1)])), 0.0)) / 2
+    low = math.sqrt(max(float(np.median(nearest[:, fifth])), 0.0)) / 2
     if high == 0:
         return torch.ones(1, dtype=torch.float64)
     return torch.from_numpy(np.geomspace(max(low, high / 1e5), high, count))
@@ -108,8 +124,10 @@ def select_bandwidth(
     alpha: float = 0.05,
     permutations: int = 199,
     folds: int = 5,
-    rng: RNG = 0,
-    max_memory: Memory = None,
+    rng: RNG = None,
+    max_memory: MemoryLike = None,
+    threads: int | None = None,
+    progress: ProgressLike = None,
 ) -> Selection:
     """Choose a bandwidth by what the data say of each in a grid. Test on other data than it was chosen on.
 
@@ -132,8 +150,10 @@ def select_bandwidth(
         For ``"cv"``.
     rng
         For what is drawn: rows, permutations and folds.
-    max_memory
-        Bytes, or a string such as ``"1GB"``; by default a quarter of what is free.
+    max_memory, threads
+        As for `estimate`. What is in memory of the samples comes on top, once more.
+    progress
+        True, False, None (a bar if standard error is a terminal) or a function of what is done and what is to do.
 
     Notes
     -----
@@ -150,49 +170,79 @@ def select_bandwidth(
     """
     if criterion not in ("median", "mmd", "t", "power", "cv", "streaming"):
         known = "'median', 'mmd', 't', 'power', 'cv' or 'streaming'"
-        raise ValueError(f"criterion={criterion!r} is not known. Choose {known}.")
-    x, y = as_pair(X, Y, at_least=4)
+        raise InputError(f"criterion={criterion!r} is not known. Choose {known}.")
+    check_level(alpha)
+    x, y = (sample.values for sample in as_pair(X, Y, at_least=4))
     seed = seed_of(rng)
-    grid = Grid(default_bandwidths(x, y, rng=seed) if bandwidths is None else bandwidths, family)
+    with computing(max_memory, progress=progress, threads=threads, title="select_bandwidth") as compute:
+        return choose_bandwidth(
+            x,
+            y,
+            bandwidths,
+            criterion,
+            family=family,
+            alpha=alpha,
+            permutations=permutations,
+            folds=folds,
+            seed=seed,
+            compute=compute,
+        )
+
+
+def choose_bandwidth(
+    X: Tensor,
+    Y: Tensor,
+    bandwidths: Sequence[float] | Tensor | None,
+    criterion: Criterion,
+    *,
+    family: type[Stationary] = Gaussian,
+    alpha: float = 0.05,
+    permutations: int = 199,
+    folds: int = 5,
+    seed: int,
+    compute: Compute,
+) -> Selection:
+    """`select_bandwidth` for samples that are checked already."""
+    grid = Grid(bandwidth_grid([X, Y], 30, seed) if bandwidths is None else bandwidths, family)
     with torch.no_grad():
-        s = engine.sums(grid, x.values, y.values, max_memory=max_memory)
-        mmd2, variance, second_order = mmd2_from(s), variance_from(s), second_order_from(s)
-        positive = torch.maximum(variance, second_order)
+        s = engine.sums(grid, X, Y, compute=compute)
+        found = estimate_from(s)
         columns = {
             "bandwidth": grid.bandwidths,
-            "mmd2": mmd2,
-            "variance": positive,
-            "t": ratio(mmd2, positive, s),
-            "replaced": variance < second_order,
+            "mmd2": found.mmd2,
+            "variance": found.positive_variance,
+            "t": found.t,
+            "replaced": torch.as_tensor(found.replaced),
         }
         if criterion == "power":
-            problem = nulls.Problem(grid, x.values, y.values, np.random.default_rng(seed), max_memory=max_memory)
-            draws = nulls.permutation(problem, permutations).distribution.reshape(grid.members, -1)
-            rank = max(math.floor(alpha * (permutations + 1) + 1e-9), 1)
-            columns["power"] = ratio(mmd2 - draws.sort(-1).values[:, -rank], positive, s)
+            problem = nulls.Problem(grid, X, Y, np.random.default_rng(seed), compute)
+            draws = nulls.Permutation().draw(problem, permutations).distribution.reshape(grid.members, -1)
+            threshold = critical_value(draws, attainable_level(alpha, permutations))
+            columns["power"] = ratio(found.mmd2 - threshold, found.positive_variance, s)
         elif criterion == "cv":
-            columns["cv"] = _across_folds(grid, x.values, y.values, folds, np.random.default_rng(seed), max_memory)
+            columns["cv"] = _across_folds(grid, X, Y, folds, np.random.default_rng(seed), compute)
         elif criterion == "streaming":
-            each = [float(block_estimate(x, y, family(float(b))).ratio) for b in grid.bandwidths]
+            blocks = (engine.block_sums(family(float(b)), X, Y, 2) for b in grid.bandwidths)
+            each = [float(block_estimate_from(*totals, 2).ratio) for totals in blocks]
             columns["ratio"] = torch.tensor(each, dtype=torch.float64)
     table = {name: column.reshape(-1).numpy() for name, column in columns.items()}
     if criterion == "median":
-        score = -np.abs(np.log(table["bandwidth"] / median_bandwidth(x, y, rng=seed)))
+        score = -np.abs(np.log(table["bandwidth"] / median_distance([X, Y], seed)))
     else:
         score = table["ratio" if criterion == "streaming" else "mmd2" if criterion == "mmd" else criterion]
     bandwidth = float(table["bandwidth"][int(np.argmax(score))])
     return Selection(bandwidth, family(bandwidth), criterion, table)
 
 
-def _across_folds(grid: Grid, X: Tensor, Y: Tensor, folds: int, rng: np.random.Generator, max_memory: Memory) -> Tensor:
+def _across_folds(grid: Grid, X: Tensor, Y: Tensor, folds: int, rng: np.random.Generator, compute: Compute) -> Tensor:
     """MMD² between the witness of all other folds and each fold, on average, from one matrix of sums over bins."""
     m, n = len(X), len(Y)
     if not 2 <= folds <= min(m, n):
-        raise ValueError(f"folds must be between 2 and the size of the smaller sample, {min(m, n)}, but is {folds}.")
+        raise InputError(f"folds must be between 2 and the size of the smaller sample, {min(m, n)}, but is {folds}.")
     of_x, of_y = (np.arange(size) * folds // size for size in (m, n))
     order = [torch.from_numpy(rng.permutation(size)) for size in (m, n)]
     bins = torch.from_numpy(np.concatenate([of_x, folds + of_y]))
-    sums = engine.bin_sums(grid, [X[order[0]], Y[order[1]]], bins, 2 * folds, max_memory=max_memory)
+    sums = engine.bin_sums(grid, [X[order[0]], Y[order[1]]], bins, 2 * folds, compute=compute)
     sums = sums.reshape(grid.members, 2, folds, 2, folds)
     counts = torch.stack([torch.bincount(torch.from_numpy(of), minlength=folds) for of in (of_x, of_y)]).double()
     signs = torch.tensor([1.0, -1.0], dtype=torch.float64)

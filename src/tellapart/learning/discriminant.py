@@ -5,11 +5,15 @@ divided by h's standard deviation. In the space of a kernel κ the best h is Fis
 regression of the labels on the points (Kübler et al. 2022): h(x) = Σ_i a_i κ(x, z_i) with (K + ridge) a = y - b and
 Σ_i a_i = 0, where b is the intercept. What has to be chosen, bandwidth and ridge, is chosen by the ratio on held-out
 rows.
+
+This is the one place beside the spectral null that stores a kernel matrix: of 6,000 rows at the most, 290 MB with its
+factor. Where the user allows less memory than that, fewer threads work, and then fewer rows are drawn.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
@@ -18,8 +22,9 @@ import torch
 from torch import Tensor
 
 from .._util import workers
+from ..engine import Compute
 from ..kernels import Gaussian, Kernel, Witness, probe_rows
-from .bandwidths import default_bandwidths
+from .bandwidths import bandwidth_grid
 
 #: Bandwidths of the grid, and ridges: one choice for all problems.
 BANDWIDTHS = 8
@@ -27,17 +32,18 @@ RIDGES = (0.1, 1.0, 10.0, 100.0)
 FOLDS = 2
 #: Rows at the most from which bandwidth and ridge are chosen, and from which h is learned: time grows with the cube.
 CHOICE_ROWS, ROWS = 4000, 6000
+#: Rows up to which one thread does all.
+FEW = 500
+#: Numbers of four bytes for each pair of rows that a choice keeps (the matrix, two parts of it, a factor), and the end.
+_CHOICE_NUMBERS, _NUMBERS = 2.5, 2.25
 
 
 def fit_witness(
-    X: Tensor,
-    Y: Tensor,
-    rng: np.random.Generator,
-    report: Callable[[int, int], None] | None = None,
+    X: Tensor, Y: Tensor, rng: np.random.Generator, compute: Compute
 ) -> tuple[Witness, dict[str, np.ndarray[Any, Any]]]:
     """Learn h from two samples; also the signal-to-noise ratio on held-out rows for every bandwidth and ridge."""
-    points, labels = _thinned(torch.cat([X, Y]), len(X), CHOICE_ROWS, rng)
-    bandwidths = default_bandwidths(points[labels == 1], points[labels == 0], BANDWIDTHS, rng=rng).tolist()
+    points, labels = _thin(X, Y, _fitting_rows(CHOICE_ROWS, _CHOICE_NUMBERS, compute), rng)
+    bandwidths = bandwidth_grid([points[labels == 1], points[labels == 0]], BANDWIDTHS, rng).tolist()
     folds = np.empty(len(points), dtype=np.int64)
     for label in (0, 1):
         rows = rng.permutation(np.flatnonzero(labels.numpy() == label))
@@ -54,23 +60,26 @@ def fit_witness(
 
     total = len(tasks) + FOLDS
     found = []
-    with workers.pool() as pool:
+    each = 4 * _CHOICE_NUMBERS * len(points) ** 2
+    # Few rows are not worth a thread.
+    threads = min(compute.threads, max(1, int(compute.max_memory / each))) if len(points) > FEW else 1
+    with workers.pool(threads) as pool:
         for done, ratio in enumerate(pool.map(ratios, tasks), 1):
             found.append(ratio)
-            if report is not None:
-                report(done, total)
+            if compute.progress is not None:
+                compute.progress(done, total)
         table = torch.stack(found).reshape(len(bandwidths), FOLDS, len(RIDGES)).mean(1).double().numpy()
         which, ridge = np.unravel_index(np.argmax(np.nan_to_num(table, nan=-np.inf)), table.shape)
         kernel = Gaussian(bandwidths[which])
-        points, labels = _thinned(torch.cat([X, Y]), len(X), ROWS, rng)
+        points, labels = _thin(X, Y, _fitting_rows(ROWS, _NUMBERS, compute), rng)
 
         @torch.no_grad()
         def solve(rows: Tensor) -> Tensor:
             return _coefficients(_matrix(kernel, rows), labels, [RIDGES[ridge]])[:, 0]
 
         (weights,) = pool.map(solve, [points])
-    if report is not None:
-        report(total, total)
+    if compute.progress is not None:
+        compute.progress(total, total)
     grid = np.repeat(bandwidths, len(RIDGES)), np.tile(RIDGES, len(bandwidths))
     return Witness(kernel, points, weights), {"bandwidth": grid[0], "ridge": grid[1], "ratio": table.ravel()}
 
@@ -82,14 +91,17 @@ def signal_to_noise(h: Tensor, labels: Tensor) -> Tensor:
     return (a.mean(0) - b.mean(0)) / deviation.clamp_min(torch.finfo(h.dtype).tiny)
 
 
-def _thinned(pooled: Tensor, m: int, most: int, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
+def _fitting_rows(most: int, numbers: float, compute: Compute) -> int:
+    """Rows whose matrices fit into the memory that the user allows; what happens to be free decides nothing."""
+    return most if compute.automatic else min(most, max(16, math.isqrt(int(compute.max_memory / (4 * numbers)))))
+
+
+def _thin(X: Tensor, Y: Tensor, most: int, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
     """At most so many rows, of both samples in proportion, and their labels."""
-    sizes = m, len(pooled) - m
-    share = min(1.0, most / len(pooled))
-    kept = [np.sort(rng.permutation(size)[: max(round(share * size), min(size, 4))]) for size in sizes]
-    rows = torch.from_numpy(np.concatenate([kept[0], m + kept[1]]))
-    points = pooled[rows.to(pooled.device)].flatten(1).cpu()
-    return points, (rows < m).float()
+    share = min(1.0, most / (len(X) + len(Y)))
+    kept = [np.sort(rng.permutation(len(Z))[: max(round(share * len(Z)), min(len(Z), 4))]) for Z in (X, Y)]
+    points = [Z[torch.from_numpy(rows).to(Z.device)].flatten(1).cpu() for Z, rows in zip((X, Y), kept, strict=True)]
+    return torch.cat(points), torch.cat([torch.ones(len(kept[0])), torch.zeros(len(kept[1]))])
 
 
 def _matrix(kernel: Kernel, points: Tensor) -> Tensor:

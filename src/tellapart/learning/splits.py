@@ -8,7 +8,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from .._util.errors import InputError, InputTypeError
 from .._util.rng import RNG, seed_of
+from ..stats.nulls.labels import exchangeable
 
 Indices: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
 
@@ -41,7 +43,8 @@ def split_rows(
     train: float | tuple[Sequence[int], Sequence[int]] | Split = 0.5,
     *,
     groups: np.ndarray[Any, Any] | None = None,
-    rng: RNG = 0,
+    strata: np.ndarray[Any, Any] | None = None,
+    rng: RNG = None,
 ) -> Split:
     """Split two samples of m and n rows.
 
@@ -55,12 +58,15 @@ def split_rows(
     groups
         A label for each row of X and then of Y: whole groups are learned from or tested, in the same share among
         the groups of every size.
+    strata
+        A label for each row likewise: the share is taken within every stratum. Of strata with few rows, the same
+        ones are learned from in both samples.
     rng
         For a share: a seed or a generator.
 
     Examples
     --------
-    >>> split_rows(20, 16, 0.5)
+    >>> split_rows(20, 16, 0.5, rng=0)
     Split(learn from 18 rows, test 18)
     >>> split_rows(20, 20, (range(10), range(10, 20))).test_y
     array([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
@@ -72,21 +78,37 @@ def split_rows(
         rest = [np.setdiff1d(np.arange(size), rows) for rows, size in zip(chosen, (m, n), strict=True)]
         parts = Split(chosen[0], chosen[1], rest[0], rest[1])
     else:
-        parts = _drawn(m, n, train, groups, np.random.default_rng(seed_of(rng)))
-    _check(parts, m, n, groups)
+        parts = _draw_split(m, n, train, groups, strata, np.random.default_rng(seed_of(rng)))
+    _check_split(parts, m, n, groups)
     return parts
 
 
-def _drawn(m: int, n: int, share: float, groups: np.ndarray[Any, Any] | None, rng: np.random.Generator) -> Split:
+def _draw_split(
+    m: int,
+    n: int,
+    share: float,
+    groups: np.ndarray[Any, Any] | None,
+    strata: np.ndarray[Any, Any] | None,
+    rng: np.random.Generator,
+) -> Split:
     if not 0 < share < 1:
-        raise ValueError(f"The share to learn from must be between 0 and 1, but is {share!r}.")
+        raise InputError(f"The share to learn from must be between 0 and 1, but is {share!r}.")
     learned = []
-    for labels in (np.arange(m), np.arange(n)) if groups is None else (groups[:m], groups[m:]):
-        _, group, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    seed = None if strata is None else int(rng.integers(2**62))
+    for part in (slice(0, m), slice(m, m + n)):
+        rows = np.arange(m + n)[part] if groups is None else groups[part]
+        _, first, group, sizes = np.unique(rows, return_index=True, return_inverse=True, return_counts=True)
         take = np.zeros(len(sizes), dtype=bool)
-        for size in np.unique(sizes):
-            members = rng.permutation(np.flatnonzero(sizes == size))
-            take[members[: round(share * len(members))]] = True
+        classes = exchangeable(sizes, None if strata is None else strata[part][first])
+        # Where strata are small, what rounding takes from one is given to the next, in the same order for both samples.
+        order = range(len(classes)) if seed is None else np.random.default_rng(seed).permutation(len(classes))
+        owed = 0.0
+        for k in order:
+            members = rng.permutation(classes[k])
+            wanted = share * len(members) + owed
+            count = round(wanted) if strata is None else int(np.floor(wanted + 0.5))
+            owed = 0.0 if strata is None else wanted - count
+            take[members[:count]] = True
         learned.append(take[group])
     x, y = learned
     return Split(np.flatnonzero(x), np.flatnonzero(y), np.flatnonzero(~x), np.flatnonzero(~y))
@@ -97,18 +119,18 @@ def _rows(rows: Sequence[int] | Indices, size: int, name: str) -> Indices:
     if found.dtype == bool and found.shape == (size,):
         found = np.flatnonzero(found)
     if found.ndim != 1 or found.dtype.kind not in "iu":
-        raise TypeError(f"The rows of {name} to learn from must be a list of whole numbers.")
+        raise InputTypeError(f"The rows of {name} to learn from must be a list of whole numbers.")
     found = found.astype(np.int64)
     if len(np.unique(found)) < len(found) or (len(found) and not 0 <= found.min() <= found.max() < size):
-        raise ValueError(f"The rows of {name} to learn from must be different numbers from 0 to {size - 1}.")
+        raise InputError(f"The rows of {name} to learn from must be different numbers from 0 to {size - 1}.")
     return found
 
 
-def _check(split: Split, m: int, n: int, groups: np.ndarray[Any, Any] | None) -> None:
+def _check_split(split: Split, m: int, n: int, groups: np.ndarray[Any, Any] | None) -> None:
     for name, size, train, test in (("X", m, split.train_x, split.test_x), ("Y", n, split.train_y, split.test_y)):
         _rows(np.concatenate([train, test]), size, name)
         if len(train) < 8 or len(test) < 2:
-            raise ValueError(
+            raise InputError(
                 f"The split leaves {len(train)} rows of {name} to learn from and {len(test)} to test, but 8 and 2 are "
                 "needed. Give more rows, or a fixed kernel to mmd_test, which needs no split."
             )
@@ -116,4 +138,4 @@ def _check(split: Split, m: int, n: int, groups: np.ndarray[Any, Any] | None) ->
         train = groups[np.concatenate([split.train_x, m + split.train_y])]
         shared = np.intersect1d(train, groups[np.concatenate([split.test_x, m + split.test_y])])
         if len(shared):
-            raise ValueError(f"A group must be learned from or tested, but {shared[0].item()!r} is in both parts.")
+            raise InputError(f"A group must be learned from or tested, but {shared[0].item()!r} is in both parts.")

@@ -9,14 +9,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..engine import Compute
 from ..kernels import ARD, MLP, Deep, Gaussian, Kernel, as_kernel
-from .bandwidths import median_bandwidth
+from ..stats.estimators import mmd2_of_totals, relabelling_variance
+from .bandwidths import median_distance
 
 #: Kernels that can be named instead of made.
 NAMES = ("rbf", "ard", "full", "deep", "witness")
 
-#: Rows of each sample that coordinates are looked at on, and pairs of numbers in all.
-_ROWS, _PAIRS = 500, 2e8
+#: Rows of each sample that coordinates are looked at on, and pairs of numbers in all, and at a time.
+_ROWS, _PAIRS, _PAIRS_AT_A_TIME = 500, 2e8, 4e6
 
 
 def named_kernel(kernel: Any, X: Tensor, Y: Tensor, seed: int) -> Kernel:
@@ -28,7 +30,9 @@ def named_kernel(kernel: Any, X: Tensor, Y: Tensor, seed: int) -> Kernel:
             f"kernel={kernel!r} is not known. Choose one of {', '.join(map(repr, NAMES))}, or give a kernel."
         )
     d = X.flatten(1).shape[1]
-    bandwidth = median_bandwidth(X, Y, rng=seed)
+    bandwidth = median_distance([X, Y], seed)
+    if kernel == "rbf":
+        return Gaussian(bandwidth).to(X.device)
     if kernel == "ard":
         return ARD(d, bandwidth).to(X.device)
     if kernel == "full":
@@ -46,7 +50,7 @@ def _identity(d: int) -> MLP:
     return network
 
 
-def ard_from_marginals(kernel: ARD, X: Tensor, Y: Tensor) -> ARD:
+def ard_from_marginals(kernel: ARD, X: Tensor, Y: Tensor, compute: Compute) -> ARD:
     """The kernel with scales by how much each coordinate differs on its own, in standard deviations of the null.
 
     From equal scales, one coordinate in many that differs is hard to find by gradient: at a bandwidth that suits all
@@ -56,28 +60,28 @@ def ard_from_marginals(kernel: ARD, X: Tensor, Y: Tensor) -> ARD:
     rows = max(min(_ROWS, int(math.sqrt(_PAIRS / d) / 2)), 50)
     X, Y = X.flatten(1)[:rows], Y.flatten(1)[:rows]
     with torch.no_grad():
-        found = marginal_z_scores(torch.cat([X, Y]), len(X))
+        found = marginal_z_scores(torch.cat([X, Y]), len(X), compute)
     # Squared, because among many coordinates the largest of pure noise is a fair part of what can be seen.
     scales = (found / found.max()).clamp_min(0.2) ** 2 if found.max() > 0 else torch.ones_like(found)
     scaled = copy.deepcopy(kernel)
     with torch.no_grad():
         scaled.log_scales.add_(scales.log().to(scaled.log_scales))
-        width = median_bandwidth(X.double() * scales, Y.double() * scales) / median_bandwidth(X, Y)
+        width = median_distance([X.double() * scales, Y.double() * scales], 0) / median_distance([X, Y], 0)
         scaled.log_bandwidth.add_(math.log(width))
     return scaled
 
 
-def marginal_z_scores(pooled: Tensor, m: int) -> Tensor:
+def marginal_z_scores(pooled: Tensor, m: int, compute: Compute) -> Tensor:
     """MMD² of each coordinate alone over its standard deviation under permutation (MATHS §4), for the better of two
     bandwidths. All coordinates side by side, since the matrices are small and many.
     """
     N, n = len(pooled), len(pooled) - m
-    scale = 1 / (m * (m - 1)) + 1 / (n * (n - 1)) + 2 / (m * n)
-    share = 2 * scale**2 * m * (m - 1) * n * (n - 1) / (N * (N - 1) * (N - 2) * (N - 3))
     deviations = pooled.double().std(0)
     units = (pooled / torch.where(deviations > 0, deviations, 1.0)).float()
     found = []
-    for columns in units.T.split(max(int(4e6 / N**2), 1)):
+    # Squares, a kernel matrix and what is made of it on the way: four numbers of 4 bytes for each pair.
+    pairs = min(_PAIRS_AT_A_TIME, compute.max_memory / 16)
+    for columns in units.T.split(max(int(pairs / N**2), 1)):
         best = torch.full((len(columns),), -math.inf, dtype=torch.float64)
         squares = (columns[:, :, None] - columns[:, None, :]).square()
         for bandwidth in (0.25, 1.0):
@@ -85,9 +89,9 @@ def marginal_z_scores(pooled: Tensor, m: int) -> Tensor:
             K.diagonal(dim1=1, dim2=2).zero_()
             of_x, rows = (part.sum(-1, dtype=torch.float64) for part in (K[:, :, :m], K))
             total, xx, xy = rows.sum(-1), of_x[:, :m].sum(-1), of_x[:, m:].sum(-1)
-            mmd2 = xx / (m * (m - 1)) + (total - xx - 2 * xy) / (n * (n - 1)) - 2 * xy / (m * n)
-            norm = K.square().sum((1, 2), dtype=torch.float64) - 2 * rows.square().sum(-1) / (N - 2)
-            norm += total.square() / ((N - 1) * (N - 2))
-            best = torch.maximum(best, mmd2 / (share * norm).clamp_min(1e-30).sqrt())
+            mmd2 = mmd2_of_totals(xx, total - xx - 2 * xy, xy, m, n)
+            norms = K.square().sum((1, 2), dtype=torch.float64), rows.square().sum(-1)
+            variance = relabelling_variance(*norms, total, m, n)
+            best = torch.maximum(best, mmd2 / variance.clamp_min(1e-30).sqrt())
         found.append(best)
     return torch.where(deviations.cpu() > 0, torch.cat(found).cpu(), 0.0)

@@ -84,7 +84,7 @@ def examples(c: Comparison, names: tuple[str, str]) -> Examples:
                 cache[e.sample, e.index] = pictures.thumbnail(np.asarray(shown.row(e.index)))
             return cache[e.sample, e.index]
 
-        rows = {id(e): Example(e.sample.lower(), e.where, e.value, _signed(e.value), image(e)) for e in found}
+        rows = {id(e): Example(e.sample.lower(), e.where, e.value, _signed_text(e.value), image(e)) for e in found}
         unit = pictures.pixel_weights(c.weights)
         veil = "" if unit is None else pictures.overlay(unit)
         assert c.x.shown is not None
@@ -139,10 +139,10 @@ def _headings(columns: tuple[str, ...], weights: Weights) -> tuple[tuple[Heading
 def _table_row(e: Exemplar, sample: Sample, order: list[int]) -> Example:
     row = sample.values[e.index].flatten().tolist() if sample.shown is None else sample.shown.row(e.index)
     cells = tuple(_cell(row[k]) for k in order)
-    return Example(e.sample.lower(), e.where, e.value, _signed(e.value), cells=cells)
+    return Example(e.sample.lower(), e.where, e.value, _signed_text(e.value), cells=cells)
 
 
-def _signed(value: float) -> str:
+def _signed_text(value: float) -> str:
     text = f"{value:+.2g}" if 0 < abs(value) < 0.001 else f"{value:+.3f}"
     return text.replace("-", "−").replace("e−0", "e−")
 

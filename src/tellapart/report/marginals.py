@@ -10,11 +10,12 @@ from datetime import datetime, timedelta
 import numpy as np
 
 from ..criticism import Array, Comparison
+from ..criticism.reading import columns_of
 from ..data import Sample, Source
 from ..data.columns import Column
 from ..data.source import Rows
 from ..data.tables import Table
-from .plots import compared, shared_edges
+from .histograms import paired_histograms, shared_edges
 from .svg import Axis, Markup, number
 
 #: Coordinates that are compared; values up to which each gets bars of its own; texts of a column that do.
@@ -64,7 +65,7 @@ def marginals(c: Comparison, names: tuple[str, str]) -> list[Marginal]:
 
 def _marginal(name: str, weight: float, x: _Values, y: _Values, names: tuple[str, str]) -> Marginal:
     if x.numbers is None or y.numbers is None:
-        bars = _bars(x.texts, y.texts)
+        bars = _bars_of_texts(x.texts, y.texts)
         gaps = [sum(text is None for text in v.texts) / max(1, len(v.texts)) for v in (x, y)]
         return Marginal(name, weight, None, bars, _missing(gaps, names))
     gaps = [float(np.isnan(v).mean()) for v in (x.numbers, y.numbers)]
@@ -77,12 +78,12 @@ def _marginal(name: str, weight: float, x: _Values, y: _Values, names: tuple[str
     if len(distinct) <= _FEW_VALUES:
         counts = [Counter(v.tolist()) for v in (of_x, of_y)]
         pairs = [(form(v), counts[0][v] / len(of_x), counts[1][v] / len(of_y)) for v in distinct.tolist()]
-        return Marginal(name, weight, None, _scaled(pairs), said + _missing(gaps, names))
+        return Marginal(name, weight, None, _bars_of_shares(pairs), said + _missing(gaps, names))
     edges = shared_edges(of_x, of_y)
     if distinct[0] < edges[0] or distinct[-1] > edges[-1]:
         said += "Values beyond the ends are counted at the ends. "
     axis = Axis(edges[0], edges[-1], form=x.form)
-    plot = compared(of_x, of_y, edges, axis, names, width=320, height=170)
+    plot = paired_histograms(of_x, of_y, edges, axis, names, width=320, height=170)
     return Marginal(name, weight, plot.svg(f"Histograms of {name}. {said}"), (), said + _missing(gaps, names))
 
 
@@ -93,18 +94,17 @@ def _values(sample: Sample, name: str) -> _Values | None:
     if isinstance(shown, Source) and shown.features is None and name in shown.columns:
         k = shown.columns.index(name)
         if isinstance(shown.content, Table):
-            return _of_column(shown.content.columns[k])
+            return _column_values(shown.content.columns[k])
         if isinstance(shown.content, Rows):
             return _Values(np.asarray(shown.content.values[:, k], float), [])
-    groups = sample.groups or sample.names or ()
-    rows = [k for k, group in enumerate(groups) if group == name]
+    rows = [k for k, column in enumerate(columns_of(sample)) if column == name]
     if not rows:
         return None
     # The colours of a pixel together make its brightness.
     return _Values(sample.values.flatten(1)[:, rows].double().mean(1).cpu().numpy(), [])
 
 
-def _of_column(column: Column) -> _Values:
+def _column_values(column: Column) -> _Values:
     if column.kind == "number":
         return _Values(column.values, [])
     if column.kind == "date":
@@ -114,7 +114,7 @@ def _of_column(column: Column) -> _Values:
     return _Values(None, [None if code < 0 else column.levels[code] for code in column.values.tolist()])
 
 
-def _bars(x: list[str | None], y: list[str | None]) -> tuple[Bar, ...]:
+def _bars_of_texts(x: list[str | None], y: list[str | None]) -> tuple[Bar, ...]:
     """The texts whose shares differ most, and all others together."""
     counts = [Counter(text for text in texts if text is not None) for texts in (x, y)]
     totals = [max(1, sum(count.values())) for count in counts]
@@ -123,10 +123,10 @@ def _bars(x: list[str | None], y: list[str | None]) -> tuple[Bar, ...]:
     kept, rest = shares[:_FEW_TEXTS], shares[_FEW_TEXTS:]
     if rest:
         kept.append((f"{len(rest)} others", sum(item[1] for item in rest), sum(item[2] for item in rest)))
-    return _scaled(kept)
+    return _bars_of_shares(kept)
 
 
-def _scaled(shares: list[tuple[str, float, float]]) -> tuple[Bar, ...]:
+def _bars_of_shares(shares: list[tuple[str, float, float]]) -> tuple[Bar, ...]:
     longest = max((max(p, q) for _, p, q in shares), default=0.0) or 1.0
     return tuple(Bar(text, 100 * p, 100 * q, 100 * p / longest, 100 * q / longest) for text, p, q in shares)
 

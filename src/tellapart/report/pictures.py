@@ -18,13 +18,13 @@ _COLOURS = np.array([(0, 0, 4), (60, 15, 112), (140, 41, 129), (222, 73, 104), (
 
 
 def thumbnail(pixels: Array) -> str:
-    """An image of uint8 as a data address: exact if it is small, else reduced."""
+    """An image of uint8 as a data URL: exact if it is small, else reduced."""
     library = extra("PIL.Image", group="report", what="The report")
     image = library.fromarray(np.ascontiguousarray(pixels))
     if max(image.size) <= _SHARP:
-        return _address(image, "PNG", optimize=True)
+        return _data_url(image, "PNG", optimize=True)
     image.thumbnail((_LARGEST, _LARGEST))
-    return _address(image, "JPEG", quality=85)
+    return _data_url(image, "JPEG", quality=85)
 
 
 def is_sharp(shape: tuple[int, ...]) -> bool:
@@ -46,15 +46,15 @@ def pixel_weights(weights: Weights) -> Array | None:
 
 def heat_map(unit: Array) -> str:
     """Places on the scale as a coloured image."""
-    return _address(_image(_coloured(unit).astype(np.uint8)), "PNG", optimize=True)
+    return _data_url(_image(_colours(unit).astype(np.uint8)), "PNG", optimize=True)
 
 
 def overlay(unit: Array) -> str:
     """Places on the scale as a veil to lay over images: clear where they are 0."""
     # Bright colours only, which show on dark pixels and on light ones.
-    colours = _coloured(0.55 + 0.35 * unit)
+    colours = _colours(0.55 + 0.35 * unit)
     alpha = 235 * np.clip(unit, 0, 1) ** 1.3
-    return _address(_image(np.dstack([colours, alpha]).astype(np.uint8)), "PNG", optimize=True)
+    return _data_url(_image(np.dstack([colours, alpha]).astype(np.uint8)), "PNG", optimize=True)
 
 
 def gradient() -> str:
@@ -62,7 +62,7 @@ def gradient() -> str:
     return ", ".join(f"rgb({r} {g} {b})" for r, g, b in _COLOURS.tolist())
 
 
-def _coloured(unit: Array) -> Array:
+def _colours(unit: Array) -> Array:
     places = np.linspace(0, 1, len(_COLOURS))
     return np.stack([np.interp(unit, places, channel) for channel in _COLOURS.T], axis=-1)
 
@@ -75,7 +75,7 @@ def _image(pixels: Array) -> Any:
     return image
 
 
-def _address(image: Any, form: str, **options: Any) -> str:
+def _data_url(image: Any, form: str, **options: Any) -> str:
     buffer = io.BytesIO()
     image.save(buffer, form, **options)
     return f"data:image/{form.lower()};base64,{base64.b64encode(buffer.getvalue()).decode()}"

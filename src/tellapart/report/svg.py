@@ -27,7 +27,7 @@ def tag(name: str, *children: str, **attributes: Any) -> Markup:
     '<text x="1.5" class="label">a &lt; b</text>'
     """
     written = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{escape(_short(value))}"' for key, value in attributes.items()
+        f' {key.rstrip("_").replace("_", "-")}="{escape(_coordinate(value))}"' for key, value in attributes.items()
     )
     inner = "".join(child if isinstance(child, Markup) else escape(child) for child in children)
     return Markup(f"<{name}{written}>{inner}</{name}>")
@@ -97,15 +97,17 @@ class Plot:
     def histogram(self, edges: Array, heights: Array, style: str) -> None:
         """An area whose height over each bin is given."""
         base = self.up(0)
-        path = [f"M{_short(self.across(edges[0]))} {_short(base)}"]
+        path = [f"M{_coordinate(self.across(edges[0]))} {_coordinate(base)}"]
         for left, right, height in zip(edges[:-1], edges[1:], heights, strict=True):
-            path.append(f"L{_short(self.across(left))} {_short(self.up(height))}H{_short(self.across(right))}")
-        self._marks.append(tag("path", d="".join(path) + f"V{_short(base)}Z", class_=f"area {style}"))
+            path.append(
+                f"L{_coordinate(self.across(left))} {_coordinate(self.up(height))}H{_coordinate(self.across(right))}"
+            )
+        self._marks.append(tag("path", d="".join(path) + f"V{_coordinate(base)}Z", class_=f"area {style}"))
 
     def line(self, xs: Sequence[float], ys: Sequence[float], style: str) -> None:
         """A line through the points that are finite."""
         points = [(x, y) for x, y in zip(xs, ys, strict=True) if math.isfinite(x) and math.isfinite(y)]
-        path = "M" + "L".join(f"{_short(self.across(x))} {_short(self.up(y))}" for x, y in points)
+        path = "M" + "L".join(f"{_coordinate(self.across(x))} {_coordinate(self.up(y))}" for x, y in points)
         if points:
             self._marks.append(tag("path", d=path, class_=f"line {style}"))
 
@@ -174,6 +176,6 @@ def _decades(low: float, high: float) -> list[float]:
     return [value for value in found if low * (1 - 1e-9) <= value <= high * (1 + 1e-9)]
 
 
-def _short(value: Any) -> str:
+def _coordinate(value: Any) -> str:
     """Coordinates to a tenth of a pixel: more is only bytes."""
     return f"{value:.1f}".removesuffix(".0") if isinstance(value, (float, np.floating)) else str(value)

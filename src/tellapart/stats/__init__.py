@@ -1,1 +1,1 @@
-"""Estimators of MMD² and its variance, null distributions, and losses: all from the engine's engine."""
+"""Estimators of MMD² and its variance, p-values, null distributions, and losses: all from the engine's sums."""

@@ -1,18 +1,24 @@
-"""MMD², its variance, their ratio and the power they promise, from sums over the kernel (MATHS §1 and §2)."""
+"""MMD², its variance, their ratio and the power they promise, from sums over the kernel (MATHS §1, §2 and §4).
+
+Every statistic is computed here and nowhere else: `mmd2_of_totals`, `variance_from`, `second_order_from`,
+`relabelling_variance` and `ratio` are the formulas, `estimate_from` puts them together.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
 from .. import engine
+from .._util.errors import InputError
 from ..data import Sample, as_pair
-from ..engine import Memory, Sums
+from ..engine import MemoryLike, Sums, computing
 from ..kernels import Kernel, as_kernel
+from .pvalues import check_level, normal_quantile
 
 Estimator = Literal["full", "paired", "biased"]
 
@@ -42,10 +48,18 @@ class Estimate:
     second_order: Any
     positive_variance: Any
     t: Any
-    replaced: bool
+    replaced: Any
 
 
-def estimate(X: Any, Y: Any, kernel: Any, *, estimator: Estimator = "full", max_memory: Memory = None) -> Estimate:
+def estimate(
+    X: Any,
+    Y: Any,
+    kernel: Any,
+    *,
+    estimator: Estimator = "full",
+    max_memory: MemoryLike = None,
+    threads: int | None = None,
+) -> Estimate:
     """MMD², its variance and t in one pass.
 
     Parameters
@@ -57,7 +71,10 @@ def estimate(X: Any, Y: Any, kernel: Any, *, estimator: Estimator = "full", max_
     estimator
         ``"full"`` (all pairs, any sizes) or ``"paired"`` (the paper's, without the pairs (X_i, Y_i)).
     max_memory
-        Bytes, or a string such as ``"1GB"``; by default a quarter of what is free.
+        Bytes, or a string such as ``"1GB"``; by default a quarter of what is free. Features of points that ask for a
+        gradient come on top: they are kept.
+    threads
+        At the most so many. By default ``TELLAPART_THREADS``, or what torch is set to use; small work takes one.
 
     Notes
     -----
@@ -71,22 +88,22 @@ def estimate(X: Any, Y: Any, kernel: Any, *, estimator: Estimator = "full", max_
     >>> estimate(X, X + 1, Gaussian(1.0)).t.item() > 5
     True
     """
-    _check(estimator, ("full", "paired"), "variance")
-    x, y = _pair(X, Y, estimator, at_least=4)
-    s = engine.sums(_one_kernel(kernel), x.values, y.values, max_memory=max_memory)
-    u, v, v2 = mmd2_from(s, estimator), variance_from(s, estimator), second_order_from(s, estimator)
-    positive = torch.maximum(v, v2)
-    return Estimate(
-        mmd2=_returned(u, x, y),
-        variance=_returned(v, x, y),
-        second_order=_returned(v2, x, y),
-        positive_variance=_returned(positive, x, y),
-        t=_returned(ratio(u, positive, s), x, y),
-        replaced=bool((v < v2).detach()),
-    )
+    x, y, chosen = _check_arguments(X, Y, kernel, estimator, known=("full", "paired"), what="variance", at_least=4)
+    with computing(max_memory, threads=threads) as compute:
+        found = estimate_from(engine.sums(chosen, x.values, y.values, compute=compute), estimator)
+        values = {f.name: _as_given(getattr(found, f.name), x, y) for f in fields(found) if f.name != "replaced"}
+    return Estimate(**values, replaced=bool(found.replaced))
 
 
-def mmd2(X: Any, Y: Any, kernel: Any, *, estimator: Estimator = "full", max_memory: Memory = None) -> float | Tensor:
+def mmd2(
+    X: Any,
+    Y: Any,
+    kernel: Any,
+    *,
+    estimator: Estimator = "full",
+    max_memory: MemoryLike = None,
+    threads: int | None = None,
+) -> float | Tensor:
     """The squared maximum mean discrepancy between two samples.
 
     Parameters
@@ -98,8 +115,8 @@ def mmd2(X: Any, Y: Any, kernel: Any, *, estimator: Estimator = "full", max_memo
     estimator
         ``"full"``: unbiased, from all pairs. ``"paired"``: unbiased, without the pairs (X_i, Y_i), for m = n; the
         estimator of the paper. ``"biased"``: the squared distance between the two mean embeddings, never negative.
-    max_memory
-        Bytes, or a string such as ``"1GB"``; by default a quarter of what is free.
+    max_memory, threads
+        As for `estimate`.
 
     Returns
     -------
@@ -117,10 +134,12 @@ def mmd2(X: Any, Y: Any, kernel: Any, *, estimator: Estimator = "full", max_memo
     >>> mmd2([[0.0], [2.0]], [[5.0], [5.0]], Linear(), estimator="biased")
     16.0
     """
-    _check(estimator, ("full", "paired", "biased"), "MMD²")
-    x, y = _pair(X, Y, estimator, at_least=1 if estimator == "biased" else 2)
-    s = engine.sums(_one_kernel(kernel), x.values, y.values, squares=False, max_memory=max_memory)
-    return _returned(mmd2_from(s, estimator), x, y)
+    least = 1 if estimator == "biased" else 2
+    known = ("full", "paired", "biased")
+    x, y, chosen = _check_arguments(X, Y, kernel, estimator, known=known, what="MMD²", at_least=least)
+    with computing(max_memory, threads=threads) as compute:
+        s = engine.sums(chosen, x.values, y.values, squares=False, compute=compute)
+        return _as_given(mmd2_from(s, estimator), x, y)
 
 
 def mmd2_variance(
@@ -130,7 +149,8 @@ def mmd2_variance(
     *,
     estimator: Estimator = "full",
     positive: bool = False,
-    max_memory: Memory = None,
+    max_memory: MemoryLike = None,
+    threads: int | None = None,
 ) -> float | Tensor:
     """The unbiased estimate V of the variance of `mmd2`, which is negative at times; with ``positive``, V+.
 
@@ -142,12 +162,18 @@ def mmd2_variance(
     >>> mmd2_variance([0.0, 1.0, 0.0, 1.0], [5.0, 5.0, 5.0, 5.0], Linear())
     6.694...
     """
-    found = estimate(X, Y, kernel, estimator=estimator, max_memory=max_memory)
+    found = estimate(X, Y, kernel, estimator=estimator, max_memory=max_memory, threads=threads)
     return found.positive_variance if positive else found.variance  # type: ignore[no-any-return]
 
 
 def t_statistic(
-    X: Any, Y: Any, kernel: Any, *, estimator: Estimator = "full", max_memory: Memory = None
+    X: Any,
+    Y: Any,
+    kernel: Any,
+    *,
+    estimator: Estimator = "full",
+    max_memory: MemoryLike = None,
+    threads: int | None = None,
 ) -> float | Tensor:
     """t = U / √V+, the quantity whose maximum gives the most powerful kernel.
 
@@ -160,7 +186,8 @@ def t_statistic(
     >>> t_statistic([0.0, 0.1, 0.2, 0.3], [1.0, 1.1, 1.2, 1.3], Gaussian(1.0)) > 3
     True
     """
-    return estimate(X, Y, kernel, estimator=estimator, max_memory=max_memory).t  # type: ignore[no-any-return]
+    found = estimate(X, Y, kernel, estimator=estimator, max_memory=max_memory, threads=threads)
+    return found.t  # type: ignore[no-any-return]
 
 
 def asymptotic_power(
@@ -170,13 +197,14 @@ def asymptotic_power(
     *,
     threshold: float | None = None,
     alpha: float = 0.05,
-    max_memory: Memory = None,
+    max_memory: MemoryLike = None,
+    threads: int | None = None,
 ) -> float | Tensor:
     """The power Φ(t - c/√V+) that the test at level ``alpha`` has for large samples of this size.
 
     Parameters
     ----------
-    X, Y, kernel, max_memory
+    X, Y, kernel, max_memory, threads
         As for `mmd2`; both samples need at least 4 rows.
     threshold
         The critical value c of the full estimate of MMD² (the paper's c_α / m). By default the normal quantile
@@ -184,17 +212,16 @@ def asymptotic_power(
     alpha
         The level of the test.
     """
-    if not 0 < alpha < 1:
-        raise ValueError(f"alpha must be between 0 and 1, but is {alpha!r}.")
-    x, y = _pair(X, Y, "full", at_least=4)
-    s = engine.sums(_one_kernel(kernel), x.values, y.values, max_memory=max_memory)
-    v = torch.maximum(variance_from(s), second_order_from(s))
-    if threshold is None:
-        normal = torch.distributions.Normal(torch.zeros((), dtype=v.dtype), 1.0)
-        c = normal.icdf(torch.tensor(1 - alpha, dtype=v.dtype)) * permutation_variance_from(s).clamp_min(0).sqrt()
-    else:
-        c = torch.as_tensor(threshold, dtype=v.dtype)
-    return _returned(torch.special.ndtr(ratio(mmd2_from(s) - c, v, s)), x, y)
+    check_level(alpha)
+    x, y, chosen = _check_arguments(X, Y, kernel, "full", known=("full",), what="power", at_least=4)
+    with computing(max_memory, threads=threads) as compute:
+        s = engine.sums(chosen, x.values, y.values, compute=compute)
+        found = estimate_from(s)
+        if threshold is None:
+            c = normal_quantile(alpha) * permutation_variance_from(s).clamp_min(0).sqrt()
+        else:
+            c = torch.as_tensor(threshold, dtype=found.t.dtype)
+        return _as_given(torch.special.ndtr(ratio(found.mmd2 - c, found.positive_variance, s)), x, y)
 
 
 @dataclass(frozen=True)
@@ -224,12 +251,35 @@ def block_estimate(X: Any, Y: Any, kernel: Any, *, block_size: int = 2) -> Block
     """
     if not isinstance(block_size, int) or block_size < 2:
         raise ValueError(f"block_size must be a whole number from 2 up, but is {block_size!r}.")
-    x, y = _pair(X, Y, "full", at_least=2 * block_size)
-    xx, yy, xy = engine.block_sums(_one_kernel(kernel), x.values, y.values, block_size)
-    values = (xx + yy - 2 * xy) / (block_size * (block_size - 1))
+    x, y, chosen = _check_arguments(X, Y, kernel, "full", known=("full",), what="MMD²", at_least=2 * block_size)
+    with computing():
+        found = block_estimate_from(*engine.block_sums(chosen, x.values, y.values, block_size), block_size)
+        mmd2, variance, ratio = (_as_given(value, x, y) for value in (found.mmd2, found.variance, found.ratio))
+        return BlockEstimate(mmd2, variance, ratio, found.blocks)
+
+
+def block_estimate_from(xx: Tensor, yy: Tensor, xy: Tensor, size: int) -> BlockEstimate:
+    """The mean over blocks of ``size`` rows, from the totals of Kxx, Kyy and Kxy without diagonals of each."""
+    values = (xx + yy - 2 * xy) / (size * (size - 1))
     mean, variance = values.mean(), values.var() / len(values)
-    ratio = _safe_ratio(mean, variance, variance <= 0)
-    return BlockEstimate(_returned(mean, x, y), _returned(variance, x, y), _returned(ratio, x, y), len(values))
+    return BlockEstimate(mean, variance, _safe_ratio(mean, variance, variance <= 0), len(values))
+
+
+def estimate_from(s: Sums, estimator: Estimator = "full") -> Estimate:
+    """Everything from sums; with a `Grid`, tensors with a leading dimension for it (``replaced`` too)."""
+    u, v, v2 = mmd2_from(s, estimator), variance_from(s, estimator), second_order_from(s, estimator)
+    positive = torch.maximum(v, v2)
+    return Estimate(u, v, v2, positive, ratio(u, positive, s), (v < v2).detach())
+
+
+def mmd2_of_totals(xx: Tensor, yy: Tensor, xy: Tensor, m: int, n: int) -> Tensor:
+    """The full MMD² from the totals of Kxx and Kyy without their diagonals, and of Kxy (MATHS §1)."""
+    return xx / (m * (m - 1)) + yy / (n * (n - 1)) - 2 * xy / (m * n)
+
+
+def mmd2_of_labels(forms: Tensor, crosses: Tensor, total: Tensor, m: int, n: int) -> Tensor:
+    """The full MMD² of labellings s of the pooled points, from sᵀK̃s, sᵀK̃e and eᵀK̃e (MATHS §4)."""
+    return mmd2_of_totals(forms, total - 2 * crosses + forms, crosses - forms, m, n)
 
 
 def mmd2_from(s: Sums, estimator: Estimator = "full") -> Tensor:
@@ -240,7 +290,7 @@ def mmd2_from(s: Sums, estimator: Estimator = "full") -> Tensor:
     if estimator == "paired":
         assert s.dxy is not None
         return (s.sxx + s.syy - 2 * (s.sxy - s.dxy)) / (m * (m - 1))
-    return s.sxx / (m * (m - 1)) + s.syy / (n * (n - 1)) - 2 * s.sxy / (m * n)
+    return mmd2_of_totals(s.sxx, s.syy, s.sxy, m, n)
 
 
 def variance_from(s: Sums, estimator: Estimator = "full") -> Tensor:
@@ -284,11 +334,14 @@ def second_order_from(s: Sums, estimator: Estimator = "full") -> Tensor:
 
 def permutation_variance_from(s: Sums) -> Tensor:
     """The exact variance of the full MMD² over all relabellings of the pooled sample (MATHS §4)."""
-    m, n = s.m, s.n
-    N = m + n
     rows = torch.cat([s.rx + s.rho, s.kap + s.ry], -1)
-    total, squares = rows.sum(-1), s.fxx + s.fyy + 2 * s.fxy
-    norm = squares - 2 * rows.square().sum(-1) / (N - 2) + total**2 / ((N - 1) * (N - 2))
+    return relabelling_variance(s.fxx + s.fyy + 2 * s.fxy, rows.square().sum(-1), rows.sum(-1), s.m, s.n)
+
+
+def relabelling_variance(squares: Tensor, row_squares: Tensor, total: Tensor, m: int, n: int) -> Tensor:
+    """The same from |K̃|², |K̃e|² and eᵀK̃e of the pooled matrix without its diagonal."""
+    N = m + n
+    norm = squares - 2 * row_squares / (N - 2) + total**2 / ((N - 1) * (N - 2))
     scale = 1 / (m * (m - 1)) + 1 / (n * (n - 1)) + 2 / (m * n)
     return 2 * scale**2 * _falling(m, 2) * _falling(n, 2) / _falling(N, 4) * norm
 
@@ -310,30 +363,32 @@ def _falling(m: int, r: int) -> int:
     return math.prod(range(m - r + 1, m + 1))
 
 
-def _check(estimator: str, known: tuple[str, ...], what: str) -> None:
+def _check_arguments(
+    X: Any, Y: Any, kernel: Any, estimator: str, *, known: tuple[str, ...], what: str, at_least: int
+) -> tuple[Sample, Sample, Kernel]:
+    """The two samples and the kernel, if an estimate can be made of them."""
     if estimator not in known:
         names = ", ".join(map(repr, known))
         raise ValueError(f"estimator={estimator!r} is not an estimator of {what}. Choose one of {names}.")
-
-
-def _pair(X: Any, Y: Any, estimator: str, at_least: int) -> tuple[Sample, Sample]:
     x, y = as_pair(X, Y, at_least=at_least)
     if estimator == "paired" and len(x) != len(y):
-        raise ValueError(
-            f"estimator='paired' needs samples of equal size, but X has {len(x)} rows and Y has {len(y)}. "
-            "Use estimator='full'."
+        raise InputError(
+            f"estimator='paired' needs samples of equal size, but X has {len(x)} rows and Y has {len(y)}.",
+            "Use {estimator}.",
+            estimator="full",
         )
-    return x, y
+    return x, y, single_kernel(kernel)
 
 
-def _one_kernel(kernel: Any) -> Kernel:
+def single_kernel(kernel: Any) -> Kernel:
+    """A kernel, or a function as one; not a grid of several."""
     found = as_kernel(kernel)
     if found.members > 1:
         raise TypeError(f"Expected a single kernel, got a Grid of {found.members}. Use ta.engine.sums for all at once.")
     return found
 
 
-def _returned(value: Tensor, x: Sample, y: Sample) -> float | Tensor:
+def _as_given(value: Tensor, x: Sample, y: Sample) -> float | Tensor:
     """A tensor for those who gave tensors, a number for everybody else."""
     if not (x.from_tensor or y.from_tensor):
         return value.item()

@@ -9,6 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from .._util.memory import memory_budget
+from ..engine import MemoryLike
 from ..kernels import as_kernel
 from .estimators import Estimator, mmd2, t_statistic
 from .gather import Gather, all_gather_rows, check_gather, exchange_row_counts
@@ -34,6 +36,8 @@ class MMDLoss(nn.Module):
         Whether batches are parts of a larger one that is split over ranks of ``torch.distributed``: ``True`` for all
         ranks, or the process group of those that share it. See the notes. By default nothing is gathered, also when
         there are other ranks, because they would wait for a rank that computes a loss alone.
+    max_memory, threads
+        As for `tellapart.mmd2`. How much memory is free is looked up once, when the loss is made.
 
     Notes
     -----
@@ -60,10 +64,18 @@ class MMDLoss(nn.Module):
     """
 
     def __init__(
-        self, kernel: Any, estimator: Estimator = "full", *, root: bool = False, gather: Gather = False
+        self,
+        kernel: Any,
+        estimator: Estimator = "full",
+        *,
+        root: bool = False,
+        gather: Gather = False,
+        max_memory: MemoryLike = None,
+        threads: int | None = None,
     ) -> None:
         super().__init__()
         check_gather(gather)
+        self.max_memory, self.threads = memory_budget(max_memory), threads
         if estimator not in ("full", "paired", "biased"):
             raise ValueError(f"estimator={estimator!r} is not 'full', 'paired' or 'biased'.")
         if root and estimator != "biased":
@@ -73,7 +85,8 @@ class MMDLoss(nn.Module):
     def forward(self, generated: Tensor, data: Tensor) -> Tensor:
         """The loss, a 0-dimensional float64 tensor."""
         generated, data = all_gather_rows(generated, data, self.gather)
-        value = torch.as_tensor(mmd2(generated, data, self.kernel, estimator=self.estimator))
+        options = {"max_memory": self.max_memory, "threads": self.threads}
+        value = torch.as_tensor(mmd2(generated, data, self.kernel, estimator=self.estimator, **options))
         return value.clamp_min(_FLOOR).sqrt() if self.root else value
 
     def extra_repr(self) -> str:
@@ -93,9 +106,18 @@ class TStatisticLoss(nn.Module):
     True
     """
 
-    def __init__(self, kernel: Any, estimator: Estimator = "full", *, gather: Gather = False) -> None:
+    def __init__(
+        self,
+        kernel: Any,
+        estimator: Estimator = "full",
+        *,
+        gather: Gather = False,
+        max_memory: MemoryLike = None,
+        threads: int | None = None,
+    ) -> None:
         super().__init__()
         check_gather(gather)
+        self.max_memory, self.threads = memory_budget(max_memory), threads
         if estimator not in ("full", "paired"):
             raise ValueError(f"estimator={estimator!r} is not 'full' or 'paired', the estimators with a variance.")
         self.kernel, self.estimator, self.gather = as_kernel(kernel), estimator, gather
@@ -103,7 +125,8 @@ class TStatisticLoss(nn.Module):
     def forward(self, generated: Tensor, data: Tensor) -> Tensor:
         """The loss, a 0-dimensional float64 tensor."""
         generated, data = all_gather_rows(generated, data, self.gather)
-        return torch.as_tensor(t_statistic(generated, data, self.kernel, estimator=self.estimator))
+        options = {"max_memory": self.max_memory, "threads": self.threads}
+        return torch.as_tensor(t_statistic(generated, data, self.kernel, estimator=self.estimator, **options))
 
     def extra_repr(self) -> str:
         """Arguments for ``repr``."""
@@ -115,7 +138,7 @@ class FeatureMatchingMMD(MMDLoss):
 
     Parameters
     ----------
-    kernel, estimator, root, gather
+    kernel, estimator, root, gather, max_memory, threads
         As for `MMDLoss`. Layers are gathered: ``features`` sees the rank's own rows only, and must treat each row by
         itself if the loss is to be that of one process.
     features
@@ -141,19 +164,21 @@ class FeatureMatchingMMD(MMDLoss):
         root: bool = False,
         raw: bool = True,
         gather: Gather = False,
+        max_memory: MemoryLike = None,
+        threads: int | None = None,
     ) -> None:
-        super().__init__(kernel, estimator, root=root, gather=gather)
+        super().__init__(kernel, estimator, root=root, gather=gather, max_memory=max_memory, threads=threads)
         self.features, self.raw = features, raw
 
     def forward(self, generated: Tensor, data: Tensor) -> Tensor:
         """The loss, a 0-dimensional float64 tensor."""
         if self.gather:
-            exchange_row_counts(
-                generated, data, self.gather
-            )  # Before a network complains about rows that only one rank has.
-        return super().forward(self._joined(generated), self._joined(data))
+            # Before a network complains about rows that only one rank has.
+            exchange_row_counts(generated, data, self.gather)
+        return super().forward(self._layers_of(generated), self._layers_of(data))
 
-    def _joined(self, x: Tensor) -> Tensor:
+    def _layers_of(self, x: Tensor) -> Tensor:
+        """The input and the outputs of all layers, side by side."""
         if isinstance(self.features, nn.Module):
             # The network's own parameters as constants: x keeps its gradient, they get none.
             constants = {name: value.detach() for name, value in self.features.named_parameters()}

@@ -1,14 +1,16 @@
 """Two-sample tests with a kernel that is given or learned, and their results."""
 
-from .costs import mmd_test_cost
-from .fixed import TestResult, mmd_test
-from .learned import LearnedTest, SplitResult, learned_test, witness_test
+from .costs import learned_test_cost, mmd_test_cost
+from .fixed import mmd_test, witness_test
+from .learned import learned_test
+from .results import LearnedTest, SplitResult, TestResult
 
 __all__ = [
     "LearnedTest",
     "SplitResult",
     "TestResult",
     "learned_test",
+    "learned_test_cost",
     "mmd_test",
     "mmd_test_cost",
     "witness_test",

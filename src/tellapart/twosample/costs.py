@@ -1,23 +1,41 @@
-"""What a test will cost, before it is begun."""
+"""What a test will cost, before it is begun: its pass over the kernel is prepared, and a few of its tiles computed."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Literal
 
-from ..engine import Cost, Measured, Memory, Probe, connected
-from .fixed import AUTO_LIMIT, mmd_test
+import numpy as np
+import torch
+
+from .._util.errors import InputError
+from .._util.rng import RNG, seed_of
+from ..data import Points, take_rows
+from ..engine import Compute, Cost, MemoryLike, computing, measure
+from ..kernels import Kernel
+from ..learning.splits import Split
+from ..learning.starts import named_kernel
+from ..stats.nulls import Null, NullLike, Problem, as_null
+from .fixed import AUTO_LIMIT, check_permutations, check_precision, choose_kernel
+from .learned import check_learned_null, split_samples, take_labels
+from .opening import Standardise, open_points
 
 
 def mmd_test_cost(
     X: Any,
     Y: Any,
     kernel: Any = "median",
-    null: str = "permutation",
-    permutations: Any = 999,
+    null: NullLike = "permutation",
+    permutations: int | Literal["auto"] = 999,
     *,
-    max_memory: Memory = None,
+    precision: Literal["single", "double"] = "single",
+    standardise: Standardise = "auto",
+    rng: RNG = None,
+    max_memory: MemoryLike = None,
+    threads: int | None = None,
     cluster: Any = None,
-    **options: Any,
+    **reading: Any,
 ) -> Cost:
     """How many tiles `mmd_test` will make of these samples, how long it will take, and how much memory.
 
@@ -26,7 +44,7 @@ def mmd_test_cost(
 
     Parameters
     ----------
-    X, Y, kernel, null, permutations, max_memory, cluster, **options
+    X, Y, kernel, null, permutations, precision, standardise, rng, max_memory, threads, cluster, **reading
         As in `mmd_test`. There is no estimate for ``null="spectral"``, which does not work on tiles.
 
     Examples
@@ -37,13 +55,85 @@ def mmd_test_cost(
     >>> cost.tiles, cost.tile
     (78, (512, 512))
     """
-    if null == "spectral":
-        raise ValueError("null='spectral' does not work on tiles: it stores N² numbers and takes time in N³.")
-    if permutations == "auto":
-        permutations = AUTO_LIMIT
-    with connected(cluster) as executor:
-        try:
-            mmd_test(X, Y, kernel, null, permutations, max_memory=max_memory, cluster=Probe(executor), **options)  # type: ignore[arg-type]
-        except Measured as found:
-            return found.cost
-    raise AssertionError("A test has been done without a tile.")
+    chosen, dtype = as_null(null), check_precision(precision)
+    check_permutations(permutations, chosen)
+    x, y = open_points(X, Y, kernel, at_least=2, standardise=standardise, reading=reading)
+    seed = seed_of(rng)
+    with computing(max_memory, cluster, threads=threads) as compute:
+        found = choose_kernel(kernel, x, y, seed)
+        return cost_of_test(x, y, found, chosen, permutations, seed, compute, dtype=dtype)
+
+
+def learned_test_cost(
+    X: Any,
+    Y: Any,
+    kernel: Any = "ard",
+    *,
+    train: Any = 0.5,
+    swap: bool = False,
+    null: NullLike = "permutation",
+    permutations: int = 999,
+    groups: Any = None,
+    strata: Any = None,
+    standardise: Standardise = "auto",
+    rng: RNG = None,
+    max_memory: MemoryLike = None,
+    threads: int | None = None,
+    cluster: Any = None,
+    **reading: Any,
+) -> Cost:
+    """The same for the test that `learned_test` makes. Learning comes on top.
+
+    Parameters
+    ----------
+    X, Y, kernel, train, swap, null, permutations, groups, strata
+        As in `learned_test`.
+    standardise, rng, max_memory, threads, cluster, **reading
+        As in `mmd_test`.
+    """
+    if kernel == "witness" or getattr(kernel, "witness_function", None) is not None:
+        raise InputError("A witness is tested without tiles, in a moment: there is nothing to estimate.")
+    chosen = check_learned_null(null, groups, strata)
+    check_permutations(permutations, chosen)
+    x, y = open_points(X, Y, kernel, at_least=2, standardise=standardise, reading=reading)
+    seed = seed_of(rng)
+    splits = split_samples(len(x), len(y), train, swap, chosen, seed)
+    with computing(max_memory, cluster, threads=threads) as compute:
+        return cost_of_learned_test(x, y, kernel, splits, chosen, permutations, seed, compute)
+
+
+def cost_of_learned_test(
+    x: Points,
+    y: Points,
+    kernel: Any,
+    splits: Sequence[Split],
+    null: Null,
+    permutations: int,
+    seed: int,
+    compute: Compute,
+) -> Cost:
+    """What the tests of `run_learned_test` will cost. Which kernel is learned, and how well, makes no difference."""
+    split = splits[0]
+    start = named_kernel(kernel, x[split.train_x[:500]], y[split.train_y[:500]], seed)
+    tested = take_rows(x, split.test_x), take_rows(y, split.test_y)
+    cost = cost_of_test(*tested, start, take_labels(null, split, len(x), len(y)), permutations, seed, compute)
+    return replace(cost, seconds=len(splits) * cost.seconds, tiles=len(splits) * cost.tiles)
+
+
+@torch.no_grad()
+def cost_of_test(
+    x: Points,
+    y: Points,
+    kernel: Kernel,
+    null: Null,
+    permutations: int | Literal["auto"],
+    seed: int,
+    compute: Compute,
+    *,
+    dtype: torch.dtype = torch.float32,
+) -> Cost:
+    """What `run_test` will cost."""
+    null.check(len(x), len(y))
+    problem = Problem(kernel, x, y, np.random.default_rng(seed), compute, dtype)
+    work, _ = null.prepare(problem, AUTO_LIMIT if permutations == "auto" else permutations)
+    return measure(work)

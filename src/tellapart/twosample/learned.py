@@ -2,121 +2,28 @@
 
 from __future__ import annotations
 
-import json
-import math
 import time
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
-import torch
 
+from .._util.errors import InputError
 from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
-from ..data import as_points, take_rows
-from ..engine import Executor, Memory, connected
-from ..kernels import Kernel, Witness
-from ..learning import Criterion, History, fit_kernel
+from ..data import Points, take_rows
+from ..engine import Compute, MemoryLike, computing
+from ..learning import Criterion
+from ..learning.fitting import Settings, learn_kernel
 from ..learning.splits import Split, split_rows
-from ..stats import nulls
-from .fixed import TestResult, check_groups, check_level, mmd_test
+from ..stats.nulls import Binned, Null, NullLike, Permutation, as_null
+from ..stats.pvalues import COMBINATIONS
+from .fixed import check_permutations, run_test, run_witness_test
+from .opening import Standardise, open_points
+from .results import LearnedTest, SplitResult
 
 Combination = Literal["bonferroni", "cauchy"]
-
-#: Rows that are read together to evaluate a witness.
-_ROWS = 65_536
-
-
-@dataclass(frozen=True, eq=False)
-class SplitResult:
-    """One kernel learned on some rows, and its test on others."""
-
-    split: Split
-    kernel: Kernel
-    history: History
-    test: TestResult
-
-
-@dataclass(frozen=True, eq=False)
-class LearnedTest:
-    """The outcome of `learned_test`. Unpacks as ``statistic, pvalue = result``.
-
-    Attributes
-    ----------
-    pvalue
-        Of the whole: with swapped halves, the two p-values combined.
-    halves
-        What was learned where, and its test: one `SplitResult`, or two with ``swap=True``.
-    combination, exact
-        How two p-values were combined, and whether the test is exact at every sample size.
-    seed
-        Give it as ``rng`` to have the same result again.
-    seconds
-        How long it took.
-    """
-
-    pvalue: float
-    halves: tuple[SplitResult, ...]
-    combination: str | None
-    exact: bool
-    seed: int
-    seconds: float
-
-    def __iter__(self) -> Iterator[float]:
-        return iter((self.statistic, self.pvalue))
-
-    @property
-    def leading(self) -> SplitResult:
-        """The half with the smaller p-value, or the only one."""
-        return min(self.halves, key=lambda half: half.test.pvalue)
-
-    @property
-    def statistic(self) -> float:
-        """MMD² on the tested rows of the leading half; with a witness, the difference of its means."""
-        return self.leading.test.statistic
-
-    @property
-    def null_distribution(self) -> np.ndarray[Any, Any]:
-        """The null distribution of the statistic."""
-        return self.leading.test.null_distribution
-
-    @property
-    def kernel(self) -> Kernel:
-        """The learned kernel of the leading half."""
-        return self.leading.kernel
-
-    @property
-    def history(self) -> History:
-        """How it was learned."""
-        return self.leading.history
-
-    @property
-    def split(self) -> Split:
-        """Which rows were learned from and which were tested."""
-        return self.leading.split
-
-    def reject(self, alpha: float = 0.05) -> bool:
-        """Whether the test rejects at level ``alpha``."""
-        return self.pvalue <= check_level(alpha) + 1e-12
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything but the kernels themselves, as plain Python values."""
-        halves = [
-            {"split": h.split.to_dict(), "history": _plain(asdict(h.history)), "test": h.test.to_dict()}
-            for h in self.halves
-        ]
-        kept = ("pvalue", "combination", "exact", "seed", "seconds")
-        return {name: getattr(self, name) for name in kept} | {"statistic": self.statistic, "halves": halves}
-
-    def to_json(self) -> str:
-        """The same as JSON."""
-        return json.dumps(self.to_dict())
-
-    def __repr__(self) -> str:
-        tests = "; ".join(repr(half.test) for half in self.halves)
-        how = f", {self.combination}" if self.combination else ""
-        return f"LearnedTest(p = {self.pvalue:.4g}{how}; {tests})"
 
 
 def learned_test(
@@ -128,14 +35,18 @@ def learned_test(
     train: Any = 0.5,
     swap: bool = False,
     combination: Combination = "bonferroni",
-    null: Literal["permutation", "binned"] = "permutation",
+    null: NullLike = "permutation",
     permutations: int = 999,
     groups: Any = None,
+    strata: Any = None,
+    learning: Mapping[str, Any] | None = None,
+    standardise: Standardise = "auto",
     rng: RNG = None,
-    max_memory: Memory = None,
+    max_memory: MemoryLike = None,
+    threads: int | None = None,
     cluster: Any = None,
     progress: ProgressLike = None,
-    **learning: Any,
+    **reading: Any,
 ) -> LearnedTest:
     """Learn a kernel from one part of the rows, and test whether the samples differ on the other.
 
@@ -151,25 +62,32 @@ def learned_test(
     swap
         Learn on each part and test on the other, so that every row is tested. The smaller part should not be small.
     combination
-        Of the two p-values then. ``"bonferroni"``, twice the smaller one, is exact at every sample size. ``"cauchy"``
-        (Liu & Xie 2020) is valid only as α goes to 0, and a little more powerful: the two depend on each other.
+        How the two p-values are combined then. ``"bonferroni"``, twice the smaller one, is exact at every sample size.
+        ``"cauchy"`` (Liu & Xie 2020) is valid only as α goes to 0, and a little more powerful: the two depend on each
+        other.
     null, permutations
-        As in `mmd_test`. With a witness, rows are relabelled and the difference of its means is tested, one-sided.
+        ``"permutation"`` or ``"binned"``, as in `mmd_test`. With a witness, rows are relabelled and the difference of
+        its means is tested, one-sided.
     groups
         A label for each row of X and then of Y, for rows that belong together: groups are learned from or tested as
         a whole, and permuted as a whole.
+    strata
+        A label for each row likewise (site, day, prompt): in every stratum a share is learned from, and tested rows
+        are relabelled within their stratum only.
+    learning
+        More arguments for `fit_kernel`: ``steps``, ``batch_size``, ``learning_rate``, ….
     rng
         For the split, learning and permutations.
-    max_memory, progress
+    standardise, threads, progress, **reading
         As in `mmd_test`.
+    max_memory
+        As in `mmd_test` and `fit_kernel`: rows that are learned from are held in memory, and come on top.
     cluster
         As in `mmd_test`, for the test. Learning, and the test of a witness, which takes no time, are done here.
-    **learning
-        More arguments for `fit_kernel`: ``steps``, ``batch_size``, ``learning_rate``, ….
 
     Examples
     --------
-    >>> from tellapart.datasets import blobs
+    >>> from tellapart.data.datasets import blobs
     >>> X, Y = blobs(1000, ratio=6, rng=0)
     >>> result = learned_test(X, Y, rng=0)
     >>> result.pvalue
@@ -177,49 +95,39 @@ def learned_test(
     >>> result.split
     Split(learn from 1000 rows, test 1000)
     """
+    if combination not in COMBINATIONS:
+        raise InputError(f"combination must be 'bonferroni' or 'cauchy', but is {combination!r}.")
+    settings = Settings.from_mapping(criterion, learning)
+    chosen = check_learned_null(null, groups, strata)
+    check_permutations(permutations, chosen)
     start = time.perf_counter()
-    if combination not in ("bonferroni", "cauchy"):
-        raise ValueError(f"combination must be 'bonferroni' or 'cauchy', but is {combination!r}.")
-    if null not in ("permutation", "binned"):
-        raise ValueError(f"null must be 'permutation' or 'binned' for a learned test, but is {null!r}.")
-    x, y = as_points(X, Y, at_least=2)
-    labels = check_groups(groups, len(x), len(y), null)
+    x, y = open_points(X, Y, kernel, at_least=2, standardise=standardise, reading=reading)
     seed = seed_of(rng)
-    first = split_rows(len(x), len(y), train, groups=labels, rng=seed)
-    splits = [first, split_rows(len(x), len(y), first.swapped())] if swap else [first]
+    splits = split_samples(len(x), len(y), train, swap, chosen, seed)
+    with computing(max_memory, cluster, progress, threads, title="learned_test") as compute:
+        found = run_learned_test(x, y, kernel, settings, splits, chosen, permutations, seed, compute, combination)
+    return replace(found, seconds=time.perf_counter() - start)
 
-    def half(split: Split, seed: int, executor: Executor | None) -> SplitResult:
-        learned, history = fit_kernel(
-            x[split.train_x],
-            y[split.train_y],
-            kernel,
-            criterion,
-            rng=seed,
-            max_memory=max_memory,
-            progress=progress,
-            **learning,
-        )
-        tested = take_rows(x, split.test_x), take_rows(y, split.test_y)
-        kept = None if labels is None else labels[np.concatenate([split.test_x, len(x) + split.test_y])]
-        if isinstance(learned, Witness):
-            test = witness_test(*tested, learned, permutations=permutations, groups=kept, rng=seed)
-        else:
-            test = mmd_test(
-                *tested,
-                kernel=learned,
-                null=null,
-                permutations=permutations,
-                groups=kept,
-                rng=seed,
-                max_memory=max_memory,
-                cluster=executor,
-                progress=progress,
-            )
-        return SplitResult(split, learned, history, test)
 
-    with connected(cluster) as executor:
-        halves = tuple(half(split, seed + k, executor) for k, split in enumerate(splits))
-    pvalues = [half.test.pvalue for half in halves]
+def run_learned_test(
+    x: Points,
+    y: Points,
+    kernel: Any,
+    settings: Settings,
+    splits: Sequence[Split],
+    null: Null,
+    permutations: int,
+    seed: int,
+    compute: Compute,
+    combination: Combination = "bonferroni",
+) -> LearnedTest:
+    """`learned_test` of samples that are checked and split already; two splits are combined."""
+    start = time.perf_counter()
+    halves = tuple(
+        _learn_and_test(x, y, split, kernel, settings, null, permutations, seed + k, compute.phase(k, len(splits)))
+        for k, split in enumerate(splits)
+    )
+    pvalues, swap = [half.test.pvalue for half in halves], len(splits) > 1
     return LearnedTest(
         pvalue=COMBINATIONS[combination](pvalues) if swap else pvalues[0],
         halves=halves,
@@ -230,59 +138,58 @@ def learned_test(
     )
 
 
-def witness_test(
-    X: Any,
-    Y: Any,
-    witness: Witness,
-    *,
-    permutations: int = 999,
-    groups: Any = None,
-    rng: RNG = None,
-) -> TestResult:
-    """Test whether a function learned elsewhere is larger on X than on Y: an exact permutation test of its means."""
-    start = time.perf_counter()
-    x, y = as_points(X, Y, at_least=2)
-    labels = check_groups(groups, len(x), len(y), "permutation")
-    seed = seed_of(rng)
-    with torch.no_grad():
-        blocks = (part[start : start + _ROWS] for part in (x, y) for start in range(0, len(part), _ROWS))
-        values = torch.cat([witness.values(block).cpu() for block in blocks])
-        found = nulls.means(values, len(x), permutations, np.random.default_rng(seed), labels)
-    return TestResult(
-        statistic=float(found.statistic),
-        pvalue=float(found.pvalue(1e-12)),
-        null_distribution=found.distribution.numpy(),
-        null="permutation",
-        exact=True,
-        m=len(x),
-        n=len(y),
-        kernel=repr(witness),
-        bandwidth=getattr(witness.kernel, "bandwidth", None),
-        seed=seed,
-        seconds=time.perf_counter() - start,
-    )
+def _learn_and_test(
+    x: Points,
+    y: Points,
+    split: Split,
+    kernel: Any,
+    settings: Settings,
+    null: Null,
+    permutations: int,
+    seed: int,
+    compute: Compute,
+) -> SplitResult:
+    learning, testing = replace(compute.phase(0, 2), executor=None), compute.phase(1, 2)
+    learned, history = learn_kernel(x[split.train_x], y[split.train_y], kernel, settings, seed, learning)
+    tested = take_rows(x, split.test_x), take_rows(y, split.test_y)
+    kept = take_labels(null, split, len(x), len(y))
+    if learned.witness_function is not None:
+        kept = kept if isinstance(kept, Permutation) else Permutation()
+        test = run_witness_test(*tested, learned, kept, permutations, seed, testing)
+    else:
+        test = run_test(*tested, learned, kept, permutations, seed, testing)
+    return SplitResult(split, history, test)
 
 
-def bonferroni(pvalues: list[float]) -> float:
-    """Valid for any number of p-values, however they depend on each other."""
-    return min(1.0, len(pvalues) * min(pvalues))
+def check_learned_null(null: NullLike, groups: Any, strata: Any) -> Null:
+    """The null distribution of a test on a part of the rows, with the groups and strata of all of them."""
+    chosen = as_null(null)
+    if not isinstance(chosen, (Permutation, Binned)):
+        raise InputError(f"null must be 'permutation' or 'binned' for a learned test, but is {chosen.name!r}.")
+    if isinstance(chosen, Permutation):
+        if chosen.groups is not None or chosen.strata is not None:
+            raise InputError(
+                "Rows are split by groups and strata too.", "Give {groups} and {strata} to learned_test itself.",
+                groups=..., strata=...,
+            )  # fmt: skip
+        return Permutation(groups, strata)
+    if groups is not None or strata is not None:
+        name = "groups" if groups is not None else "strata"
+        raise InputError(f"{name} are for null='permutation', not for {chosen.name!r}.")
+    return chosen
 
 
-def cauchy(pvalues: list[float]) -> float:
-    """The mean of Cauchy quantiles, which is nearly Cauchy in its tail however the p-values depend on each other."""
-    mean = float(np.mean([math.tan((0.5 - min(p, 1 - 1e-9)) * math.pi) for p in pvalues]))
-    return 0.5 - math.atan(mean) / math.pi
+def split_samples(m: int, n: int, train: Any, swap: bool, null: Null, seed: int) -> list[Split]:
+    """The rows of m and n to learn from and to test: once, or with ``swap`` also the other way round."""
+    groups, strata = null.row_labels(m, n) if isinstance(null, Permutation) else (None, None)
+    null.check(m, n)
+    first = split_rows(m, n, train, groups=groups, strata=strata, rng=seed)
+    return [first, split_rows(m, n, first.swapped())] if swap else [first]
 
 
-COMBINATIONS = {"bonferroni": bonferroni, "cauchy": cauchy}
-
-
-def _plain(value: Any) -> Any:
-    """Arrays as lists, for JSON; and NaN as nothing."""
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+def take_labels(null: Null, split: Split, m: int, n: int) -> Null:
+    """The null distribution for the tested rows: with their groups and strata."""
+    if not isinstance(null, Permutation):
+        return null
+    rows = np.concatenate([split.test_x, m + split.test_y])
+    return Permutation(*(None if labels is None else labels[rows] for labels in null.row_labels(m, n)))

@@ -1,4 +1,4 @@
-"""What a reduction will cost: an executor that measures a few tiles instead of computing all of them."""
+"""What a reduction will cost, told by computing a few of its tiles."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import Any
 
 from torch import Tensor
 
-from .executors import Executor, Job, Local, Progress
-from .passes import Preparation, Strips
+from .compute import Compute
+from .executors import Job
+from .passes import Pass, Strips
 
 #: Seconds that are enough to tell the time of a tile.
 _ENOUGH = 0.5
@@ -61,47 +62,50 @@ class Cost:
         )
 
 
-class Measured(Exception):
-    """Ends a computation whose cost is known by now."""
+def measure(work: Pass) -> Cost:
+    """What a pass will cost, from some of its tiles, computed by whoever would compute all of them.
 
-    def __init__(self, cost: Cost) -> None:
-        super().__init__(str(cost))
-        self.cost = cost
-
-
-class Probe:
-    """An `Executor` that raises `Measured` where another would begin with the tiles."""
-
-    def __init__(self, executor: Executor | None) -> None:
-        self.executor = executor or Local()
-
-    def reduce(self, job: Any, progress: Progress | None) -> Any:
-        """Time some of the work. To look at all points once is next to nothing beside it, and left out."""
-        if isinstance(job, Preparation):
-            return None
-        seconds, probe, workers = self._seconds(job)
-        threads = workers if isinstance(self.executor, Local) else 1
-        raise Measured(_cost(job, seconds, probe, workers, threads))
-
-    def _seconds(self, job: Any) -> tuple[float, int, int]:
-        """How long the job takes, what of it was done to tell, and how many took part."""
-        tiles, taken = 1, []
-        while True:
-            short = Short(job, tiles)
-            start = time.perf_counter()
-            self.executor.reduce(short, None)
-            taken.append((short.count, time.perf_counter() - start))
-            # The first time files are read and workers wake up. That is not what a tile takes.
-            if len(taken) > 2 and (taken[-1][1] > _ENOUGH or taken[-1][0] == taken[-2][0]):
-                break
-            tiles *= 1 if len(taken) == 1 else 4
-        (few, least), (many, most) = taken[1], taken[-1]
-        each = (most - least) / (many - few) if many > few and most > least else most / many
-        total = sum(job.size(panel) for panel in job.panels(1))
-        return taken[0][1] + total * each, sum(count for count, _ in taken), short.workers
+    To look at all points once, which comes first, is next to nothing beside it and left out.
+    """
+    tiling, job = work.tiling, Strips(work.reduction, work.tiling)
+    seconds, probe, workers = _time(job, work.compute)
+    # Labels take three times as much while they are drawn.
+    held = 3 * sum(value.nbytes for value in vars(work.reduction).values() if isinstance(value, Tensor))
+    return Cost(
+        rows=sum(tiling.sizes),
+        coordinates=math.prod(tiling.prepared.samples[0].shape[1:]),
+        tiles=_total(job),
+        tile=(tiling.height, tiling.width),
+        seconds=seconds,
+        memory=held + tiling.bytes_needed(workers if work.compute.executor is None else 1),
+        kept=tiling.resident,
+        workers=workers,
+        probe=probe,
+    )
 
 
-class Short:
+def _time(job: Job, compute: Compute) -> tuple[float, int, int]:
+    """How long a job takes, how many tiles were computed to tell, and how many workers took part."""
+    tiles, taken = 1, []
+    while True:
+        beginning = Beginning(job, tiles)
+        start = time.perf_counter()
+        compute.run(beginning)
+        taken.append((beginning.count, time.perf_counter() - start))
+        # The first time files are read and workers wake up. That is not what a tile takes.
+        if len(taken) > 2 and (taken[-1][1] > _ENOUGH or taken[-1][0] == taken[-2][0]):
+            break
+        tiles *= 1 if len(taken) == 1 else 4
+    (few, least), (many, most) = taken[1], taken[-1]
+    each = (most - least) / (many - few) if many > few and most > least else most / many
+    return taken[0][1] + _total(job) * each, sum(count for count, _ in taken), beginning.workers
+
+
+def _total(job: Job) -> int:
+    return sum(map(job.size, job.panels(1)))
+
+
+class Beginning:
     """The first tiles of the first strips of a job, as many strips as there are workers."""
 
     def __init__(self, job: Job, tiles: int) -> None:
@@ -109,7 +113,7 @@ class Short:
         self.count = self.workers = 0
 
     def allow(self, most: int | None) -> None:
-        """As the job."""
+        """Bound the memory of the job."""
         self.job.allow(most)
 
     def panels(self, workers: int) -> list[range]:
@@ -121,32 +125,15 @@ class Short:
         return found
 
     def size(self, panel: range) -> int:
-        """All alike."""
-        return 1
+        """The tiles that are computed."""
+        return min(self.tiles, self.job.size(panel))
 
     def part(self, panel: range, checkpoint: Callable[[], None], most: int | None = None) -> Any:
-        """Some tiles of a strip."""
+        """Compute some tiles of a strip; nobody asks for the result."""
         self.job.part(panel, checkpoint, self.tiles)
 
     def join(self, left: Any, right: Any) -> Any:
-        """Nobody asks for the result."""
-
-
-def _cost(job: Strips, seconds: float, probe: int, workers: int, threads: int) -> Cost:
-    tiling = job.tiling
-    # Labels take three times as much while they are drawn.
-    held = 3 * sum(value.nbytes for value in vars(job.reduction).values() if isinstance(value, Tensor))
-    return Cost(
-        rows=sum(tiling.sizes),
-        coordinates=math.prod(tiling.prepared.samples[0].shape[1:]),
-        tiles=sum(map(job.size, job.panels(1))),
-        tile=(tiling.height, tiling.width),
-        seconds=seconds,
-        memory=held + tiling.bytes_needed(threads),
-        kept=tiling.resident,
-        workers=workers,
-        probe=probe,
-    )
+        """None: nobody asks for the result."""
 
 
 def _duration(seconds: float) -> str:

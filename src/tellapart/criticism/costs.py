@@ -1,0 +1,86 @@
+"""What a comparison will cost, before it is begun."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Literal
+
+from torch import Tensor
+
+from .._util.errors import InputError
+from .._util.rng import RNG, seed_of
+from ..data.options import Missing, check_options
+from ..engine import Cost, MemoryLike, computing
+from ..learning import Criterion
+from ..stats.pvalues import check_level
+from ..twosample.costs import cost_of_learned_test
+from .comparing import check_permutations
+from .reading import Standardise, prepare
+
+
+def compare_cost(
+    X: Any,
+    Y: Any,
+    kernel: Any = "ard",
+    criterion: Criterion = "t",
+    *,
+    alpha: float = 0.05,
+    train: Any = 0.5,
+    swap: bool = False,
+    null: Literal["auto", "permutation", "binned"] = "auto",
+    permutations: int = 999,
+    groups: Any = None,
+    strata: Any = None,
+    columns: Iterable[Any] | None = None,
+    drop: Iterable[Any] | None = None,
+    missing: Missing = "error",
+    image_shape: tuple[int, ...] | None = None,
+    image_size: tuple[int, int] | None = None,
+    max_rows: int | None = None,
+    features: Callable[[Tensor], Any] | None = None,
+    standardise: Standardise = "auto",
+    rng: RNG = None,
+    max_memory: MemoryLike = None,
+    threads: int | None = None,
+    cluster: Any = None,
+) -> Cost:
+    """What the test of a comparison will cost. Reading comes before it, learning on top.
+
+    Parameters
+    ----------
+    X, Y, kernel, criterion, alpha, train, swap, null, permutations, groups, strata, rng
+        As in `compare`.
+    columns, drop, missing, image_shape, image_size, max_rows, features, standardise
+        As in `compare`.
+    max_memory, threads, cluster
+        As in `compare`.
+    """
+    check_level(alpha)
+    check_permutations(permutations, alpha, swap)
+    if isinstance(kernel, str) and kernel == "witness":
+        raise InputError("A witness is tested without tiles, in a moment: there is nothing to estimate.")
+    reading = check_options(
+        columns=columns,
+        drop=drop,
+        missing=missing,
+        image_shape=image_shape,
+        image_size=image_size,
+        max_rows=max_rows,
+        features=features,
+        rng=seed_of(rng),
+        max_memory=max_memory,
+    )
+    with computing(max_memory, cluster, threads=threads) as compute:
+        data = prepare(
+            X, Y, reading, null=null, train=train, swap=swap, groups=groups, strata=strata, standardise=standardise
+        )
+        return cost_of_learned_test(
+            data.samples[0].values,
+            data.samples[1].values,
+            kernel,
+            data.splits,
+            data.null,
+            permutations,
+            reading.seed,
+            compute,
+        )

@@ -1,0 +1,68 @@
+"""What repeats a comparison."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..data.options import ReadOptions
+
+
+def _versions() -> dict[str, str]:
+    return {
+        "tellapart": version("tellapart"),
+        "torch": torch.__version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+    }
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What repeats a comparison: its arguments, the seed, where the samples came from and how large they are.
+
+    Attributes
+    ----------
+    kernel
+        The name of what was learned, or the class of the kernel it started from.
+    train
+        The share of rows to learn from; None where the rows were given.
+    origins, rows, kind
+        The files or folders of the samples (None for what was in memory), their numbers of rows, and what rows are.
+    """
+
+    kernel: str
+    criterion: str
+    train: float | None
+    swap: bool
+    null: str
+    permutations: int
+    seed: int
+    origins: tuple[str | None, str | None]
+    rows: tuple[int, int]
+    kind: str
+    reading: ReadOptions = field(default_factory=ReadOptions)
+    versions: dict[str, str] = field(default_factory=_versions)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The settings as plain Python values, for JSON."""
+        return {
+            "x": self.origins[0],
+            "y": self.origins[1],
+            "rows": list(self.rows),
+            "kind": self.kind,
+            "kernel": self.kernel,
+            "criterion": self.criterion,
+            "train": "given" if self.train is None else self.train,
+            "swap": self.swap,
+            "null": self.null,
+            "permutations": self.permutations,
+            "seed": self.seed,
+            "reading": self.reading.to_dict(),
+            "versions": self.versions,
+        }

@@ -1,0 +1,63 @@
+"""Functions and modules applied to the rows, whose output is compared instead of the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from .._util.errors import InputError, InputTypeError
+from .arrays import Array, check_finite
+from .images import Images
+
+
+def apply_features(content: Images | Array, function: Callable[[Tensor], Any], label: str, batch_size: int) -> Tensor:
+    """The function's output for all rows, batch by batch, without gradients and with a module in eval mode.
+
+    Images come as floats between 0 and 1 of shape (n, channels, h, w); other rows as floats of shape (n, d).
+    """
+    if not callable(function):
+        raise InputTypeError(f"features must be a function or an nn.Module, but is {function!r}.")
+    module = function if isinstance(function, nn.Module) else None
+    weight = next((p for p in module.parameters() if p.is_floating_point()), None) if module is not None else None
+    dtype, device = (torch.float32, None) if weight is None else (weight.dtype, weight.device)
+    training = [part for part in module.modules() if part.training] if module is not None else []
+    parts = []
+    try:
+        if module is not None:
+            module.eval()
+        with torch.no_grad():
+            for start in range(0, len(content), batch_size):
+                rows = slice(start, start + batch_size)
+                if isinstance(content, Images):
+                    batch = content.planes(rows, dtype)
+                else:
+                    batch = torch.from_numpy(content[rows].astype(np.float64)).to(dtype)
+                parts.append(_check_output(function(batch.to(device)), len(batch), label))
+    finally:
+        # Part by part: a module may have kept some of its parts in eval mode on purpose.
+        for part in training:
+            part.training = True
+    if len({part.shape[1] for part in parts}) > 1:
+        raise InputError(f"features= gave different numbers of coordinates for different rows of {label}.")
+    found = torch.cat(parts)
+    check_finite(found.numpy(), f"The output of features= for {label}", advice="Correct the function.")
+    return found
+
+
+def _check_output(output: Any, rows: int, label: str) -> Tensor:
+    """The output as floats of shape (rows, coordinates)."""
+    if not isinstance(output, (Tensor, np.ndarray)):
+        raise InputTypeError(f"features= must return a tensor or an array, but returned {type(output).__name__}.")
+    values = torch.as_tensor(output).detach().cpu()
+    if values.ndim == 0 or len(values) != rows:
+        raise InputError(
+            f"features= must return one row for each row, but for {rows} rows of {label} it returned shape "
+            f"{tuple(values.shape)}."
+        )
+    if values.is_complex() or values[0].numel() == 0:
+        raise InputError(f"features= must return numbers, but returned {values.dtype} of shape {tuple(values.shape)}.")
+    return values.reshape(rows, -1).to(torch.float64 if values.dtype == torch.float64 else torch.float32)

@@ -1,0 +1,145 @@
+"""Parquet files, and folders of parts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import ExitStack
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..._util.errors import InputError
+from ..._util.extras import extra
+from ..arrays import Array
+from ..frames import open_frame, table_from_frame
+from ..lazy import Lazy, Stored
+from ..stores import Spooled
+from ..tables import select_columns, unique_names
+from .base import Format, Opened, Request
+
+#: Rows that are decoded together.
+_BATCH = 65_536
+_INDEX = re.compile(r"__index_level_\d+__")
+
+
+class Parquet(Format):
+    """A Parquet file, or a folder of parts in the order of their names; pandas' index is left out."""
+
+    name = ".parquet"
+    tabular = True
+
+    def matches(self, data: Any) -> bool:
+        """Whether this is the path of a Parquet file, or of a folder of them."""
+        return isinstance(data, Path) and bool(find_parts(data))
+
+    def open(self, request: Request) -> Opened:
+        """Read the rows and columns wanted."""
+        arrow, parquet = _libraries()
+        options, label = request.options, request.label
+        with ExitStack() as opened:
+            files = [opened.enter_context(parquet.ParquetFile(part)) for part in find_parts(request.data)]
+            stored = files[0].schema_arrow.names
+            if any(set(file.schema_arrow.names) != set(stored) for file in files):
+                raise InputError(f"{label} has parts with different columns. Give all parts the same.")
+            drop = [] if options.drop is None else [options.drop] if isinstance(options.drop, str) else options.drop
+            names = unique_names(stored)
+            keep = select_columns(names, label, options.columns, [*filter(_INDEX.fullmatch, stored), *drop])
+            total = sum(file.metadata.num_rows for file in files)
+            _check_memory(request, files, request.count_rows(total), total, len(keep), len(names))
+            numbers = request.choose_rows(total)
+            wanted = [stored[k] for k in keep]
+            if len(numbers) == total:
+                data = arrow.concat_tables([file.read(columns=wanted) for file in files])
+            else:
+                data = _read_rows(arrow, files, wanted, numbers)
+        # A name may stand twice, or be the first part of another's: what came is looked up again.
+        came = unique_names(data.schema.names)
+        data = data.rename_columns(list(came))
+        chosen = [names[k] for k in keep]
+        frame = open_frame(data, label, chosen if set(came) != set(chosen) else None)
+        return Opened(table_from_frame(frame, label), numbers)
+
+    def open_lazy(self, request: Request) -> Lazy | None:
+        """Rows that are decoded once, to a temporary file; None where there are columns of text or dates."""
+        chunks = Parts.find(find_parts(request.data), request.label)
+        return None if chunks is None else Stored(Spooled(chunks, request.label), request.label)
+
+
+class Parts:
+    """Numbers in one or more Parquet files with the same columns."""
+
+    def __init__(self, paths: list[Path], label: str, names: tuple[str, ...], rows: int, dtype: np.dtype[Any]) -> None:
+        self.paths, self.label, self.names, self.dtype = paths, label, names, dtype
+        self.shape: tuple[int, ...] = (rows, len(names))
+
+    @classmethod
+    def find(cls, paths: list[Path], label: str) -> Parts | None:
+        """The files, if all their columns hold numbers."""
+        _, parquet = _libraries()
+        paths = [path.absolute() for path in paths]
+        schemas, rows = [], 0
+        for path in paths:
+            with parquet.ParquetFile(path) as file:
+                schemas.append(file.schema_arrow)
+                rows += int(file.metadata.num_rows)
+        names = tuple(name for name in schemas[0].names if not _INDEX.fullmatch(name))
+        for path, schema in zip(paths, schemas, strict=True):
+            if set(names) - set(schema.names):
+                raise InputError(f"{label} has parts with different columns: {path.name} is unlike {paths[0].name}.")
+        if not names or not rows or len(set(names)) < len(names):
+            return None
+        types = [schema.field(name).type for schema in schemas for name in names]
+        if not all(str(kind).startswith(("int", "uint", "float", "double", "halffloat", "bool")) for kind in types):
+            return None
+        return cls(paths, label, names, rows, np.result_type(*(kind.to_pandas_dtype() for kind in types)))
+
+    def with_columns(self, names: tuple[str, ...]) -> Parts:
+        """The same files with their columns in this order."""
+        return Parts(self.paths, self.label, names, self.shape[0], self.dtype)
+
+    def blocks(self) -> Iterator[Array]:
+        """All rows, some at a time; NaN where a value is missing."""
+        _, parquet = _libraries()
+        for path in self.paths:
+            try:
+                file = parquet.ParquetFile(path)
+            except FileNotFoundError:
+                raise FileNotFoundError(f"{self.label}: the part {path} is not there.") from None
+            with file:
+                for batch in file.iter_batches(batch_size=_BATCH, columns=list(self.names)):
+                    yield np.stack([batch.column(n).to_numpy(zero_copy_only=False) for n in self.names], axis=1)
+
+
+def find_parts(path: Path) -> list[Path]:
+    """The Parquet files at a path: itself, or those in the folder, by name; none if it is something else."""
+    if path.is_dir():
+        return sorted(part for part in path.glob("*.parquet") if part.is_file())
+    return [path] if path.suffix.lower() == ".parquet" else []
+
+
+def _libraries() -> tuple[Any, Any]:
+    what = "Reading Parquet files"
+    return extra("pyarrow", group="tables", what=what), extra("pyarrow.parquet", group="tables", what=what)
+
+
+def _check_memory(request: Request, files: list[Any], rows: int, total: int, wanted: int, columns: int) -> None:
+    groups = [file.metadata.row_group(k) for file in files for k in range(file.metadata.num_row_groups)]
+    stored = sum(group.total_byte_size for group in groups) * wanted / columns
+    need = max(2 * stored, 16.0 * total * wanted) * rows / max(1, total)
+    request.check_memory(
+        need, "Give {max_rows} to draw some of its rows or {columns} to take fewer columns.", max_rows=..., columns=...
+    )
+
+
+def _read_rows(arrow: Any, files: list[Any], columns: list[str], numbers: Array) -> Any:
+    """Some rows of Parquet files, in the memory of one batch."""
+    pieces, start = [], 0
+    for batch in chain.from_iterable(file.iter_batches(batch_size=_BATCH, columns=columns) for file in files):
+        first, last = np.searchsorted(numbers, (start, start + len(batch)))
+        if last > first:
+            pieces.append(batch.take(arrow.array(numbers[first:last] - start)))
+        start += len(batch)
+    return arrow.Table.from_batches(pieces)

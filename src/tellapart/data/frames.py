@@ -1,0 +1,103 @@
+"""DataFrames of every library, through narwhals, as a `Table`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._util.errors import InputTypeError
+from .._util.extras import extra
+from .arrays import Array
+from .columns import Column, column_from_array, column_from_codes
+from .tables import Table, select_columns, unique_names
+
+#: Libraries whose frames are known by name; others by the Arrow PyCapsule interface.
+_LIBRARIES = ("pandas", "polars", "pyarrow", "duckdb", "modin", "cudf", "ibis", "sqlframe", "pyspark", "dask_expr")
+_DASK_FRAME = "dask.dataframe"
+
+
+def is_frame(data: Any) -> bool:
+    """Whether this is a DataFrame, or a column of one, of any library."""
+    module = type(data).__module__
+    known = module.split(".")[0] in _LIBRARIES or module.startswith(_DASK_FRAME)
+    return known or hasattr(data, "__arrow_c_stream__") or hasattr(data, "__narwhals_dataframe__")
+
+
+def open_frame(data: Any, label: str, columns: Any = None, drop: Any = None) -> Any:
+    """A narwhals DataFrame of the columns that are wanted; what is lazy (polars, DuckDB, Dask) is computed."""
+    narwhals = extra("narwhals", group="tables", what="Reading DataFrames")
+    frame = _as_narwhals(narwhals, data, label)
+    lazy = isinstance(frame, narwhals.LazyFrame)
+    names = tuple(frame.collect_schema().names() if lazy else frame.columns)
+    keep = [names[k] for k in select_columns(names, label, columns, drop)]
+    frame = frame.select(keep) if len(keep) < len(names) else frame
+    return frame.collect() if lazy else frame
+
+
+def table_from_frame(frame: Any, label: str) -> Table:
+    """The columns of a narwhals DataFrame, or of what narwhals takes for one."""
+    narwhals = extra("narwhals", group="tables", what="Reading DataFrames")
+    frame = frame if isinstance(frame, narwhals.DataFrame) else open_frame(frame, label)
+    return Table(tuple(_column(narwhals, name, frame[name], label) for name in frame.columns))
+
+
+def _as_narwhals(narwhals: Any, data: Any, label: str) -> Any:
+    """A frame of narwhals, whose columns have names that are text and differ."""
+    library = type(data).__module__.split(".")[0]
+    if library == "pyarrow" or (library not in _LIBRARIES and hasattr(data, "__arrow_c_stream__")):
+        data = _as_arrow(data)
+    elif hasattr(data, "to_frame") and not hasattr(data, "columns"):  # one column
+        data = data.to_frame()
+    if hasattr(data, "set_axis"):  # pandas and its likes allow any names
+        data = data.set_axis(list(unique_names(str(name) for name in data.columns)), axis=1)
+    try:
+        return narwhals.from_native(data)
+    except TypeError:
+        raise InputTypeError(
+            f"{label} is of type {type(data).__module__}.{type(data).__qualname__}, which is not known. Give a "
+            "DataFrame, a path or an array."
+        ) from None
+
+
+def _as_arrow(data: Any) -> Any:
+    arrow = extra("pyarrow", group="tables", what="Reading Arrow data")
+    if isinstance(data, (arrow.Array, arrow.ChunkedArray)):
+        data = arrow.table([data], names=["0"])
+    table = arrow.table(data)
+    table = table.rename_columns(list(unique_names(table.column_names)))
+    for k, field in enumerate(table.schema):
+        if str(field.type) == "string_view":  # few functions of pyarrow take it
+            table = table.set_column(k, field.name, table.column(k).cast(arrow.large_string()))
+    return table
+
+
+def _column(narwhals: Any, name: str, series: Any, label: str) -> Column:
+    dtype = series.dtype
+    categorical = dtype in (narwhals.Categorical, narwhals.Enum)
+    if categorical or dtype == narwhals.String:
+        codes, levels = _number_texts(narwhals, series)
+        if levels or categorical:
+            return column_from_codes(name, codes, levels, categorical=categorical)
+        return Column(name, "number", np.full(len(series), np.nan), single=True)  # nothing has no type
+    if dtype.is_nested() or dtype == narwhals.Binary:
+        raise InputTypeError(
+            f"{label} has a column {name!r} that holds values of type {dtype}.",
+            "Leave it out with {drop}, or make numbers or text of it.",
+            drop=[name],
+        )
+    array = series.to_numpy()
+    if dtype == narwhals.Boolean and array.dtype.kind != "b":
+        gaps = series.is_null().to_numpy()
+        values = np.where(gaps, np.nan, np.where(gaps, False, array).astype(np.float64))
+        return Column(name, "boolean", values, single=True)
+    return column_from_array(name, array, label)
+
+
+def _number_texts(narwhals: Any, series: Any) -> tuple[Array, tuple[str, ...]]:
+    """A number for each text (-1: missing), and the texts. They stay in their library, where they take least memory."""
+    values = series.drop_nulls().unique(maintain_order=True).to_list()
+    if not values:
+        return np.full(len(series), -1), ()
+    codes = series.replace_strict(values, list(range(len(values))), return_dtype=narwhals.Int32)
+    return codes.fill_null(-1).to_numpy().astype(np.int64), tuple(str(value) for value in values)

@@ -1,0 +1,48 @@
+"""The memory that reading may take: what does not fit is refused before anything is made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._util.errors import InputError, InputMemoryError
+from .._util.memory import available_memory
+
+
+def check_memory(need: float, label: str, limit: int | None, advice: str, **options: Any) -> None:
+    """Raise if ``need`` bytes are more than ``limit`` (None: no limit) or more than are free."""
+    free = available_memory()
+    if limit is not None and limit < free and need > limit:
+        raise InputMemoryError(
+            f"{label} would take about {format_bytes(need)} of memory, but max_memory is {format_bytes(limit)}.",
+            advice,
+            **options,
+        )
+    if need > free:
+        raise InputMemoryError(
+            f"{label} would take about {format_bytes(need)} of memory, but {format_bytes(free)} are free.",
+            advice,
+            **options,
+        )
+
+
+def format_bytes(count: float) -> str:
+    """Bytes for a message.
+
+    >>> format_bytes(2.5e9)
+    '2.5 GB'
+    """
+    for unit, name in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB")):
+        if count >= unit:
+            return f"{count / unit:.1f} {name}"
+    return f"{int(count):,} bytes"
+
+
+def check_count(value: Any, name: str) -> int | None:
+    """A whole number from 1 up, or None."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise InputError(f"{name} must be a whole number from 1 up, but is {value!r}.")
+    return int(value)

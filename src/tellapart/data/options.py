@@ -1,0 +1,88 @@
+"""How to read a sample: the options of `read`, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from .._util.errors import InputError
+from .._util.memory import memory_budget
+from .._util.rng import RNG, seed_of
+from .images import check_shape, check_size
+from .limits import check_count
+
+Missing: TypeAlias = Literal["error", "indicator", "drop"]
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """The options of `read`, checked; ``seed`` stands for ``rng`` and ``max_memory`` is in bytes."""
+
+    columns: Iterable[Any] | None = None
+    drop: Iterable[Any] | None = None
+    missing: Missing = "error"
+    image_shape: tuple[int, ...] | None = None
+    image_size: tuple[int, int] | None = None
+    features: Callable[..., Any] | None = None
+    max_rows: int | None = None
+    batch_size: int = 256
+    seed: int = 0
+    max_memory: int | None = None
+
+    @property
+    def given(self) -> list[str]:
+        """Names of the options that are not the default and change how a row is read."""
+        found = ["missing"] if self.missing != "error" else []
+        how = ("columns", "drop", "image_shape", "image_size", "features")
+        return found + [name for name in how if getattr(self, name) is not None]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The options that are not the default and change what is read, as plain values; functions by their names."""
+        found = {name: getattr(self, name) for name in (*self.given, *(["max_rows"] if self.max_rows else []))}
+        for name, value in found.items():
+            if name == "features":
+                found[name] = getattr(value, "__name__", type(value).__name__)
+            elif not isinstance(value, (str, int)):
+                found[name] = list(value)
+        return found
+
+    @property
+    def change_rows(self) -> bool:
+        """Whether the rows read are others than those of the data."""
+        return bool(self.given) or self.max_rows is not None
+
+
+def check_options(
+    *,
+    columns: Iterable[Any] | None = None,
+    drop: Iterable[Any] | None = None,
+    missing: Missing = "error",
+    image_shape: tuple[int, ...] | None = None,
+    image_size: tuple[int, int] | None = None,
+    max_rows: int | None = None,
+    features: Callable[..., Any] | None = None,
+    batch_size: int = 256,
+    rng: RNG = None,
+    max_memory: float | str | None = None,
+) -> ReadOptions:
+    """The options, or an error that names the one that is wrong."""
+    if missing not in ("error", "indicator", "drop"):
+        raise InputError(f"missing={missing!r} is not known. Choose one of 'error', 'indicator', 'drop'.")
+    return ReadOptions(
+        columns=_as_list(columns),
+        drop=_as_list(drop),
+        missing=missing,
+        image_shape=None if image_shape is None else check_shape(image_shape),
+        image_size=check_size(image_size),
+        max_rows=check_count(max_rows, "max_rows"),
+        features=features,
+        batch_size=check_count(batch_size, "batch_size") or 256,
+        seed=seed_of(rng),
+        max_memory=None if max_memory is None else memory_budget(max_memory),
+    )
+
+
+def _as_list(names: Any) -> Any:
+    """Names that can be gone through again: for X, for Y, and for other rows later."""
+    return names if names is None or isinstance(names, (str, int)) or not isinstance(names, Iterable) else list(names)

@@ -1,0 +1,304 @@
+"""The one way in: whatever a user has, as a checked `Source`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+from torch import Tensor
+
+from .._util.errors import InputError
+from .._util.rng import RNG
+from .arrays import Array, as_array, check_finite, check_rows, iterate_blocks
+from .features import apply_features
+from .formats import Opened, Request, find_format
+from .images import Images, images_of
+from .lazy import Lazy
+from .matching import check_schema, match
+from .options import Missing, ReadOptions, check_options
+from .paths import check_path, find_path, is_name, is_path
+from .sampling import choose_rows
+from .source import Rows, Source
+from .tables import Table, check_table, select_columns
+
+T = TypeVar("T")
+
+
+def read(
+    data: Any,
+    name: str = "X",
+    *,
+    columns: Iterable[Any] | None = None,
+    drop: Iterable[Any] | None = None,
+    missing: Missing = "error",
+    image_shape: tuple[int, ...] | None = None,
+    image_size: tuple[int, int] | None = None,
+    max_rows: int | None = None,
+    features: Callable[[Tensor], Any] | None = None,
+    batch_size: int = 256,
+    rng: RNG = None,
+    max_memory: float | str | None = None,
+) -> Source:
+    """Read a sample, wherever it is.
+
+    Parameters
+    ----------
+    data
+        In memory: arrays, tensors, nested lists, whatever has ``__array__`` or ``__dlpack__``, DataFrames of pandas,
+        polars, pyarrow, DuckDB, Modin and others, a ``Dataset`` or ``DataLoader`` of torch (of items with labels, the
+        first element is taken), Dask arrays, a list of PIL images. Or a path: .npy, .npz and .safetensors (several
+        arrays: name one, as in ``"run.npz:images"``), .csv, .tsv, .jsonl (also .gz), .parquet (also a folder of
+        parts), a zarr array, an idx file (MNIST), or a folder of PNG and JPEG images. Or ``"mnist"`` (its test images,
+        fetched once) or ``"digits"``. A `Source` is given back.
+    name
+        What to call it in messages.
+    columns, drop
+        Which columns of a table to take, or to leave out.
+    missing
+        What to do about missing values: complain (``"error"``); compare what is missing too (``"indicator"``, see
+        `Encoding`); or drop these rows (``"drop"``).
+    image_shape
+        Declares that rows of numbers are the pixels of images of this shape, such as (28, 28).
+    image_size
+        Bring images to this (height, width).
+    max_rows
+        Draw at most this many rows, uniformly at random, in bounded memory. ``rng`` decides which.
+    features
+        A function or module to apply to the rows (batch by batch, ``batch_size`` at a time; images as floats between 0
+        and 1 of shape (n, channels, h, w)). Its output is compared; the rows are still what is shown.
+    batch_size
+        Rows that ``features`` gets together.
+    rng
+        A seed, a ``torch.Generator`` or a NumPy generator, for ``max_rows``.
+    max_memory
+        Bytes that the rows may take, or a string such as ``"1GB"``; by default what is free. What would take more is
+        refused before it is read.
+
+    Returns
+    -------
+    Source
+
+    Notes
+    -----
+    Arrays of shape (n, h, w), (n, h, w, 1 or 3) or (n, 1 or 3, h, w) with sides of at least 4 are images. Other arrays
+    are flattened to rows.
+
+    Examples
+    --------
+    >>> source = read([[1.0, 2.0], [3.0, 4.0]])
+    >>> source.kind, len(source), source.row(1)
+    ('rows', 2, array([3., 4.]))
+    """
+    options = check_options(
+        columns=columns,
+        drop=drop,
+        missing=missing,
+        image_shape=image_shape,
+        image_size=image_size,
+        max_rows=max_rows,
+        features=features,
+        batch_size=batch_size,
+        rng=rng,
+        max_memory=max_memory,
+    )
+    return read_with(data, name, options)
+
+
+def read_with(data: Any, name: str, options: ReadOptions) -> Source:
+    """Read a sample with options that are checked."""
+    return _check_content(_open(data, name, options))
+
+
+def read_pair(X: Any, Y: Any, names: tuple[str, str] = ("X", "Y"), **reading: Any) -> tuple[Source, Source]:
+    """Read two samples and match them. Whether they can be compared at all is asked before their values are looked at.
+
+    Parameters
+    ----------
+    X, Y, **reading
+        As in `read`.
+    names
+        What to call them in messages.
+    """
+    return read_pair_with(X, Y, names, check_options(**reading))
+
+
+def read_pair_with(X: Any, Y: Any, names: tuple[str, str], options: ReadOptions) -> tuple[Source, Source]:
+    """Read two samples with options that are checked, and match them."""
+    pairs = tuple(zip((X, Y), names, strict=True))
+    for data, name in pairs:
+        check_path(data, name)
+    x, y = (_open(data, name, options) for data, name in pairs)
+    if options.features is None and x.features is None and y.features is None:
+        check_schema(x, y)
+    return match(*(source if source is data else _check_content(source) for source, data in ((x, X), (y, Y))))
+
+
+def open_lazy(data: Any, name: str = "X") -> Lazy | None:
+    """Rows that can be read when they are used; None if ``data`` is in memory, or must be read as a whole.
+
+    Parameters
+    ----------
+    data
+        A path: .npy, .parquet (one file or a folder of parts) or zarr, of numbers only. Or an array that NumPy has
+        mapped into memory, or a Dask array.
+    name
+        What to call it in messages.
+
+    Notes
+    -----
+    Rows of Parquet, zarr and Dask are decoded once, to a temporary file (in ``TMPDIR``).
+    """
+    if isinstance(data, Source):
+        return None
+    request = make_request(data, name, ReadOptions())
+    entry = find_format(request)
+    return use_format(request, entry.open_lazy)
+
+
+def make_request(data: Any, name: str, options: ReadOptions) -> Request:
+    """What is to be read: a path is looked up, everything else is taken as it is."""
+    if is_path(data):
+        path, member = find_path(data, name)
+        return Request(path, name, options, os.fsdecode(data), member)
+    return Request(data, name, options, data if is_name(data) else "")
+
+
+def _open(data: Any, name: str, options: ReadOptions) -> Source:
+    """A source whose values have not been looked at."""
+    if isinstance(data, Source):
+        return _reuse(data, name, options)
+    request = make_request(data, name, options)
+    opened = use_format(request, find_format(request).open)
+    content = _make_content(opened, request.label)
+    numbers = opened.numbers
+    if numbers is None:
+        numbers = request.choose_rows(len(content))
+        content = content if len(numbers) == len(content) else content.take(numbers)
+    source = Source(content, name, request.origin, numbers, opened.files, notes=opened.notes, options=options)
+    return _shape_images(_select_coordinates(source))
+
+
+def _reuse(source: Source, name: str, options: ReadOptions) -> Source:
+    if options.given:
+        spelled = " and ".join(f"{{{option}}}" for option in options.given)
+        raise InputError(
+            f"{name} is a Source, which has been read already.",
+            f"Give {spelled} to the call of read that made it.",
+            **dict.fromkeys(options.given, ...),
+        )
+    rows = choose_rows(len(source), options.max_rows, options.seed)
+    return source if len(rows) == len(source) else source.take(rows)
+
+
+def use_format(request: Request, action: Callable[[Request], T]) -> T:
+    """What ``action`` gives; whatever a library finds wrong with a file becomes an error that names the file."""
+    if not is_path(request.data):
+        return action(request)
+    try:
+        return action(request)
+    except (InputError, ImportError, MemoryError):
+        raise
+    except Exception as error:
+        if isinstance(error, OSError) and error.strerror:
+            raise InputError(f"{request.label} cannot be read: {error.strerror}.") from error
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+        raise InputError(f"{request.label} is damaged, or not in the format that its name says: {reason}.") from error
+
+
+def _make_content(opened: Opened, label: str) -> Rows | Table | Images:
+    content = opened.content
+    if not isinstance(content, np.ndarray):
+        if not len(content):
+            raise InputError(f"{label} is empty: it has no rows.")
+        return content
+    values = as_array(content, label)
+    check_rows(values.shape, label)
+    images = images_of(values, label) if values.ndim > 2 else None
+    return images or Rows(values.reshape(len(values), -1), opened.names)
+
+
+def _select_coordinates(source: Source) -> Source:
+    """The columns wanted of plain rows; those of tables have been selected as they were read."""
+    options, content = source.options, source.content
+    if isinstance(content, Table) or (options.columns is None and options.drop is None):
+        return source
+    if isinstance(content, Images):
+        argument = "columns" if options.columns is not None else "drop"
+        raise InputError(f"{argument}= is for tables and rows, but {source.label} holds images.")
+    keep = select_columns(source.columns, source.label, options.columns, options.drop)
+    return replace(source, content=Rows(content.values[:, keep], tuple(source.columns[k] for k in keep)))
+
+
+def _shape_images(source: Source) -> Source:
+    """Rows that are declared to be images are made so, and images get their size."""
+    content, options = source.content, source.options
+    if options.image_shape is not None:
+        values = content.pixels if isinstance(content, Images) else _as_matrix(source, "image_shape=")
+        content = images_of(values, source.label, options.image_shape) or content
+    if options.image_size is not None:
+        if not isinstance(content, Images):
+            raise InputError(
+                f"image_size= is for images, but {source.label} is a list of rows.",
+                "Give {image_shape} too.",
+                image_shape=...,
+            )
+        content = content.resized(options.image_size)
+    return replace(source, content=content)
+
+
+def _as_matrix(source: Source, argument: str) -> Array:
+    content = source.content
+    values = (
+        content.to_matrix() if isinstance(content, Table) else content.values if isinstance(content, Rows) else None
+    )
+    if values is None:
+        raise InputError(f"{argument} needs numbers or images, but {source.label} has columns of text or dates.")
+    return values
+
+
+def _check_content(source: Source) -> Source:
+    """The source once its values are checked, without the rows to be dropped, and with features where wanted."""
+    content, missing = source.content, source.options.missing
+    if isinstance(content, Images):
+        check_finite(content.pixels, source.label)
+        return _add_features(source, content)
+    if isinstance(content, Table):
+        check_table(content, source.label, missing, source.numbers)
+        gaps = content.missing if missing == "drop" else None
+    else:
+        check_finite(
+            content.values,
+            source.label,
+            allow_nan=missing != "error",
+            advice="Remove or impute them, or read it with {missing} or {missing_}.",
+            missing="indicator",
+            missing_="drop",
+        )
+        gaps = _find_nan(content.values) if missing == "drop" else None
+    if gaps is not None and gaps.any():
+        if gaps.all():
+            raise InputError(f"{source.label} has missing values in every row: missing='drop' would leave nothing.")
+        note = f"{int(gaps.sum())} of {len(source)} rows had missing values and were dropped."
+        source = replace(source.take(~gaps), notes=(*source.notes, note))
+    return _add_features(source)
+
+
+def _add_features(source: Source, images: Images | None = None) -> Source:
+    options = source.options
+    if options.features is None or source.features is not None:
+        return source
+    values = images or _as_matrix(source, "features=")
+    if options.missing == "indicator" and not isinstance(values, Images):
+        advice = "features= needs all values: read it with {missing}."
+        check_finite(values, source.label, advice=advice, missing="drop")
+    return replace(source, features=apply_features(values, options.features, source.label, options.batch_size))
+
+
+def _find_nan(values: Array) -> Array:
+    """Which rows have a NaN."""
+    if values.dtype.kind != "f":
+        return np.zeros(len(values), bool)
+    return np.concatenate([np.isnan(block).any(axis=1) for _, block in iterate_blocks(values)])

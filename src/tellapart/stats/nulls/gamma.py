@@ -1,0 +1,54 @@
+"""A gamma distribution in place of draws."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from ... import engine
+from ..estimators import mmd2_from, permutation_variance_from
+from .base import Finish, Null, NullDistribution, Problem
+
+
+@dataclass(frozen=True)
+class Gamma(Null):
+    """Quantiles of the gamma distribution with the null mean and variance of the biased statistic: no draws.
+
+    For large samples only.
+    """
+
+    name: ClassVar[str] = "gamma"
+    exact: ClassVar[bool] = False
+
+    def prepare(self, problem: Problem, count: int) -> tuple[engine.Pass, Finish]:
+        """The sums of the statistic."""
+        m, n = problem.sizes
+        N = m + n
+        work, as_sums = engine.sums_pass(problem.kernel, problem.X, problem.Y, compute=problem.compute)
+
+        def finish(results: tuple[Tensor, ...]) -> NullDistribution:
+            sums = as_sums(results)
+            off_diagonal = (sums.sxx + sums.syy + 2 * sums.sxy) / (N * (N - 1))
+            mean = (1 / m + 1 / n) * ((sums.trace_x + sums.trace_y) / N - off_diagonal)
+            variance = permutation_variance_from(sums)
+            levels = (torch.arange(count, dtype=torch.float64) + 0.5) / count
+            if not bool((variance > 0).all()):  # all points are equal to the kernel
+                return NullDistribution(mmd2_from(sums), torch.zeros(*variance.shape, count, dtype=torch.float64))
+            quantiles = _gamma_quantiles(levels, (mean**2 / variance)[..., None]) * (variance / mean)[..., None]
+            return NullDistribution(mmd2_from(sums), quantiles - mean[..., None])
+
+        return work, finish
+
+
+def _gamma_quantiles(levels: Tensor, shape: Tensor) -> Tensor:
+    """Quantiles of a gamma distribution by bisection of its distribution function."""
+    high = (shape + 50 * shape.sqrt() + 50).expand(*shape.shape[:-1], len(levels))
+    low, shape = torch.zeros_like(high), shape.expand_as(high)
+    for _ in range(100):
+        middle = (low + high) / 2
+        below = torch.special.gammainc(shape, middle) < levels
+        low, high = torch.where(below, middle, low), torch.where(below, high, middle)
+    return (low + high) / 2

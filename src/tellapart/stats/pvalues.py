@@ -1,0 +1,80 @@
+"""P-values, thresholds and levels: the rules of MATHS §6, each in one place."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import torch
+from torch import Tensor
+
+
+def check_level(alpha: float) -> float:
+    """The level itself, if it is one."""
+    if not 0 < alpha < 1:
+        raise ValueError(f"alpha must be between 0 and 1, but is {alpha!r}.")
+    return alpha
+
+
+def rejects(pvalue: float, alpha: float) -> bool:
+    """Whether a p-value is at most ``alpha``, rounding aside."""
+    return pvalue <= check_level(alpha) + 1e-12
+
+
+def reaches(statistic: Tensor, distribution: Tensor, tolerance: float) -> Tensor:
+    """Which draws are at least as large as the statistic, up to rounding: ties count."""
+    observed = statistic[..., None]
+    largest = torch.maximum(distribution.abs().amax(-1, keepdim=True), observed.abs())
+    return distribution >= observed - tolerance * largest
+
+
+def permutation_pvalue(statistic: Tensor, distribution: Tensor, tolerance: float) -> Tensor:
+    """(1 + #{T_b ≥ T}) / (B + 1): never 0."""
+    return (1 + reaches(statistic, distribution, tolerance).sum(-1).double()) / (distribution.shape[-1] + 1)
+
+
+def critical_rank(alpha: float, draws: int) -> int:
+    """⌊α (B + 1)⌋: the test rejects where fewer draws than this reach the statistic. 0 where B is too small.
+
+    The product is a whole number in all good cases, and just below it in floating point in many of them.
+
+    >>> critical_rank(0.05, 199), critical_rank(0.29, 99), critical_rank(0.001, 99)
+    (10, 29, 0)
+    """
+    return math.floor(check_level(alpha) * (draws + 1) + 1e-9)
+
+
+def critical_value(distribution: Tensor, alpha: float) -> Tensor:
+    """What a statistic must exceed to be rejected at level ``alpha``, along the last dimension; differentiable.
+
+    With too few draws for ``alpha`` nothing is rejected, and it is infinite.
+    """
+    rank = critical_rank(alpha, distribution.shape[-1])
+    if rank < 1:
+        return torch.full_like(distribution[..., 0], math.inf)
+    return distribution.sort(-1).values[..., -rank]
+
+
+def attainable_level(alpha: float, draws: int) -> float:
+    """The level itself, or the smallest that so many draws can decide at if that is larger."""
+    return max(alpha, 1 / (draws + 1))
+
+
+def normal_quantile(alpha: float) -> float:
+    """What a standard normal variable exceeds with probability ``alpha``."""
+    return float(torch.special.ndtri(torch.tensor(1 - alpha, dtype=torch.float64)))
+
+
+def bonferroni(pvalues: list[float]) -> float:
+    """The smallest p-value times their number: valid however they depend on each other."""
+    return min(1.0, len(pvalues) * min(pvalues))
+
+
+def cauchy(pvalues: list[float]) -> float:
+    """The mean of Cauchy quantiles, which is nearly Cauchy in its tail however the p-values depend on each other."""
+    mean = float(np.mean([math.tan((0.5 - min(p, 1 - 1e-9)) * math.pi) for p in pvalues]))
+    return 0.5 - math.atan(mean) / math.pi
+
+
+#: Ways to make one p-value of several, by name.
+COMBINATIONS = {"bonferroni": bonferroni, "cauchy": cauchy}

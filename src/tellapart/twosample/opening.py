@@ -1,0 +1,37 @@
+"""Samples as a test takes them: whatever the user gave, opened, checked and brought to one form."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+from .._util.errors import InputTypeError
+from ..data import Points, as_points
+
+#: Whether columns are brought to one scale: as suits the kernel, always, or never.
+Standardise: TypeAlias = Literal["auto"] | bool
+
+#: Options that belong to a null distribution.
+_OF_NULLS = {
+    "groups": "Permutation(groups=…)",
+    "strata": "Permutation(strata=…)",
+    "bins": "Binned(bins=…)",
+    "lag": "Wild(lag=…)",
+}
+
+
+def open_points(
+    X: Any, Y: Any, kernel: Any, *, at_least: int, standardise: Standardise, reading: dict[str, Any]
+) -> tuple[Points, Points]:
+    """The two samples as points.
+
+    With ``standardise="auto"`` the columns of tables are brought to one scale where the kernel is chosen by the data,
+    and left as they are where the user gave a kernel, whose bandwidth is meant for them.
+    """
+    if standardise not in ("auto", True, False):
+        raise InputTypeError(f"standardise must be 'auto', True or False, but is {standardise!r}.")
+    if standardise == "auto" and not isinstance(kernel, str):
+        standardise = False
+    for name, null in _OF_NULLS.items():
+        if name in reading:
+            raise InputTypeError(f"{name} is an option of a null distribution: give null=ta.nulls.{null}.")
+    return as_points(X, Y, at_least=at_least, standardise=standardise, **reading)

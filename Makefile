@@ -1,9 +1,13 @@
-# Two commands do all the set-up: `make demo` and `make test`. Both make .venv themselves.
+# Two commands do all the set-up: `make demo` and `make test`. Both make .venv themselves, with Python 3.10 or newer:
+# `make demo PYTHON=python3.12` chooses which.
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
+# Tests in two processes, each with one thread of torch; how many cores there are changes nothing in a result.
+PYTEST := $(BIN)/python -m pytest
+PARALLEL := -n 2 --dist loadgroup
 
-.PHONY: demo test test-full format bench clean
+.PHONY: demo test lint test-fast test-serial test-full dist format bench clean
 .DEFAULT_GOAL := demo
 
 $(BIN)/python:
@@ -20,15 +24,27 @@ $(BIN)/python:
 demo: .venv/.installed
 	$(BIN)/tellapart demo
 
-test: .venv/.installed-test
+test: lint test-fast test-serial
+
+lint: .venv/.installed-test
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -m "not full"
+
+test-fast: .venv/.installed-test
+	$(PYTEST) $(PARALLEL) -m "not full and not serial"
+
+# What measures time or memory has the machine for itself.
+test-serial: .venv/.installed-test
+	$(PYTEST) -m "serial and not full"
 
 test-full: .venv/.installed-test
-	$(BIN)/python -m pytest
+	$(PYTEST) $(PARALLEL) -m "not serial"
+	$(PYTEST) -m serial
+
+dist: .venv/.installed-test
+	$(BIN)/python -m hatchling build
 
 format: .venv/.installed-test
 	$(BIN)/ruff check --fix .

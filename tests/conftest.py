@@ -2,8 +2,23 @@
 
 from __future__ import annotations
 
+import os
+
+if "PYTEST_XDIST_WORKER" in os.environ:
+    # Each of several test processes, and each process that a test starts, has one core. Tests of threads set their own.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import pytest
 import torch
+
+#: Tests with one of these fixtures share an expensive one, or ports: one process runs them all.
+SHARED = {"client": "dask", "browser": "browser"}
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        for group in {SHARED[name] for name in getattr(item, "fixturenames", ()) if name in SHARED}:
+            item.add_marker(pytest.mark.xdist_group(group))
 
 
 @pytest.fixture

@@ -25,9 +25,12 @@ from ..kernels import Grid
 from ..learning.bandwidths import median_bandwidth, select_bandwidth
 from ..stats import nulls
 from ..stats.pvalues import critical_value
+from .figures import new_figure
 
 RATIOS = (1, 2, 4, 6, 8, 10)
 BANDWIDTHS = np.logspace(-1.7, 1.7, 30)
+#: Repetitions and permutations.
+EFFORT = {"quick": (40, 199), "full": (100, 1000)}
 ALPHA = 0.1
 M = 500
 #: The curves of the paper, read off its figure.
@@ -48,7 +51,7 @@ LABELS = {
 def run(out: Path, quick: bool = False, progress: bool | None = None) -> dict[str, Any]:
     """Compute or read what each ε gives, print the curves, write ``blobs.json``, ``blobs.png`` and ``blobs.pdf``."""
     extra("matplotlib")
-    repetitions, permutations = (40, 199) if quick else (100, 1000)
+    repetitions, permutations = EFFORT["quick" if quick else "full"]
     out.mkdir(parents=True, exist_ok=True)
     trials = {}
     with progress_bar(progress, "blobs") as report:
@@ -130,9 +133,7 @@ def table(result: dict[str, Any]) -> str:
 def draw(result: dict[str, Any], trials: dict[int, Any], out: Path) -> None:
     """Samples; the bandwidths chosen over the power of each; rejection rate against ε."""
     shown = 6
-    style = {"font.size": 10, "axes.spines.top": False, "axes.spines.right": False, "pdf.fonttype": 42}
-    with extra("matplotlib").rc_context(style):
-        figure = extra("matplotlib.figure").Figure(figsize=(13.5, 4.1), layout="constrained")
+    with new_figure(out / "blobs", 13.5, 4.1) as figure:
         samples, choices, power = figure.subplots(1, 3, width_ratios=(1, 1.25, 1.25))
         for points, colour, name in zip(blobs(M, ratio=shown, rng=0), ("#0072B2", "#D55E00"), "PQ", strict=True):
             samples.scatter(*points.T.numpy(), s=3, color=colour, label=f"sample of {name}", linewidths=0)
@@ -167,5 +168,3 @@ def draw(result: dict[str, Any], trials: dict[int, Any], out: Path) -> None:
         power.axhline(ALPHA, color="#bbbbbb", linewidth=0.8, zorder=0)
         power.set(title=f"Rejection rate at α = {ALPHA}", xlabel="ε", xticks=RATIOS, ylim=(0, 1.05))
         power.legend(frameon=False, fontsize=9, loc="center left", bbox_to_anchor=(1, 0.5))
-        for kind in ("png", "pdf"):
-            figure.savefig(out / f"blobs.{kind}", dpi=200)

@@ -35,6 +35,7 @@ from ..kernels import Kernel, Witness
 from ..learning import fit_kernel
 from ..twosample import mmd_test, witness_test
 from . import gans
+from .figures import new_figure
 
 #: The model that is criticised in the figure, and those that are only tested.
 LEADING, OTHERS = "improved GAN", ("GMMN", "t-GMMN", "feature matching")
@@ -43,6 +44,8 @@ DRAWS = {"quick": 40, "full": 100}
 #: Images of each side to learn from, and as many to look at; the rest is drawn from.
 LEARNED = 2000
 LEARNING: dict[str, Any] = {"batch_size": 500}
+#: Repetitions of learning, for the range of the weights in the report.
+STABILITY = 4
 SIZES = (25, 50, 75, 100, 125, 150, 200, 400)
 PERMUTATIONS, ALPHA = 1000, 0.01
 #: At the size reported first, the median heuristic rejects in less than this share of draws.
@@ -123,7 +126,7 @@ def criticise(
         images[1][: 2 * LEARNED],
         names=("MNIST", title),
         rng=0,
-        stability=4 if leading else 0,
+        stability=STABILITY if leading else 0,
         learning=LEARNING,
         progress=progress,
     )
@@ -226,9 +229,7 @@ def table(result: dict[str, Any]) -> str:
 def draw(title: str, found: Comparison, images: list[Array], out: Path) -> None:
     """(a) data, (b) samples, (c) weights, (d) the witness function, with images at its levels."""
     colours = ("#0072B2", "#D55E00")
-    style = {"font.size": 10, "axes.spines.top": False, "axes.spines.right": False, "pdf.fonttype": 42}
-    with extra("matplotlib").rc_context(style):
-        figure = extra("matplotlib.figure").Figure(figsize=(12, 8.6), layout="constrained")
+    with new_figure(out / "criticism", 12, 8.6) as figure:
         above, below = figure.subfigures(2, 1, height_ratios=(1.05, 1))
         shown = above.subplots(1, 3)
         for axis, letter, name, part in zip(shown, "ab", ("MNIST", title), images, strict=False):
@@ -241,8 +242,6 @@ def draw(title: str, found: Comparison, images: list[Array], out: Path) -> None:
         for axis in shown:
             axis.axis("off")
         _draw_witness(below, found, weights, colours)
-        for kind in ("png", "pdf"):
-            figure.savefig(out / f"criticism.{kind}", dpi=200)
 
 
 def _draw_witness(panel: Any, found: Comparison, weights: Array, colours: tuple[str, str], count: int = 11) -> None:

@@ -26,6 +26,7 @@ from ..generative.evaluation import evaluate, load_or_train_classifier
 from ..generative.images import as_images, image_grid
 from ..generative.models import Model
 from ..generative.runs import seconds_per_step, steps_done
+from .figures import new_figure
 
 DATA = "mnist"
 #: What is drawn, the model, and its settings besides those of the paper.
@@ -133,11 +134,9 @@ def _classified(row: dict[str, Any]) -> str:
 
 def draw(pictures: dict[str, Any], steps: int, out: Path) -> None:
     """Four grids of samples, as in the paper."""
-    figure = extra("matplotlib.figure").Figure(figsize=(9, 9.4), layout="constrained")
-    axes = figure.subplots(2, 2)
-    for letter, axis, title in zip("abcd", axes.flat, MODELS, strict=True):
-        axis.imshow(pictures[title], cmap="gray", vmin=0, vmax=255, interpolation="nearest")
-        axis.set_title(f"({letter}) {title}, {settings(title, steps)['steps']:,} iterations")
-        axis.axis("off")
-    for suffix in ("png", "pdf"):
-        figure.savefig(out / f"gans.{suffix}", dpi=150)
+    with new_figure(out / "gans", 9, 9.4) as figure:
+        axes = figure.subplots(2, 2)
+        for letter, axis, title in zip("abcd", axes.flat, MODELS, strict=True):
+            axis.imshow(pictures[title], cmap="gray", vmin=0, vmax=255, interpolation="nearest")
+            axis.set_title(f"({letter}) {title}, {settings(title, steps)['steps']:,} iterations")
+            axis.axis("off")

@@ -27,6 +27,7 @@ from .._util.progress import progress_bar
 from ..kernels import Precomputed
 from ..learning.bandwidths import median_bandwidth
 from ..twosample import mmd_test
+from .figures import new_figure
 
 DRAWS = 200
 #: The size at which methods are compared. All of them are timed there, however long they take.
@@ -45,6 +46,9 @@ class Effort(NamedTuple):
     repeats: int
     patience: float
     limit: float
+
+
+EFFORT = {"quick": Effort(SIZES[:5], 9, 2.0, 10.0), "full": Effort(SIZES, 15, 20.0, 60.0)}
 
 
 class Trial(NamedTuple):
@@ -68,7 +72,7 @@ class Method(NamedTuple):
 
 def run(out: Path, quick: bool = False, progress: bool | None = None) -> dict[str, Any]:
     """Time all methods, print their ratios, write ``speed.json``, ``speed.png`` and ``speed.pdf`` into ``out``."""
-    effort = Effort(SIZES[:5], 9, 2.0, 10.0) if quick else Effort(SIZES, 15, 20.0, 60.0)
+    effort = EFFORT["quick" if quick else "full"]
     for name in ("matplotlib", "scipy", "threadpoolctl"):
         extra(name)
     cores = int(extra("numba").config.NUMBA_NUM_THREADS)
@@ -76,7 +80,7 @@ def run(out: Path, quick: bool = False, progress: bool | None = None) -> dict[st
     by_size: list[dict[str, Any]] = []
     with progress_bar(progress, "speed") as report:
         # Compilers, thread pools and libraries wake up here.
-        time_in_turns(METHODS, counts, SIZES[0], effort._replace(repeats=1))
+        time_in_turns(METHODS, counts, effort.sizes[0], effort._replace(repeats=1))
         by_threads = time_in_turns(METHODS, counts, REFERENCE, effort)
         for done, m in enumerate(effort.sizes, 1):
             growing = [name for name in METHODS if _may_grow(name, m, by_size, effort.limit)]
@@ -310,9 +314,7 @@ def table(result: dict[str, Any]) -> str:
 def draw(result: dict[str, Any], out: Path) -> None:
     """Time against threads, and against the size of the samples."""
     dashed = {"linestyle": (0, (2, 2)), "markerfacecolor": "white"}
-    style = {"font.size": 10, "axes.spines.top": False, "axes.spines.right": False, "pdf.fonttype": 42}
-    with extra("matplotlib").rc_context(style | {"lines.marker": "o", "lines.markersize": 5}):
-        figure = extra("matplotlib.figure").Figure(figsize=(10.5, 4.8), layout="constrained")
+    with new_figure(out / "speed", 10.5, 4.8, **{"lines.marker": "o", "lines.markersize": 5}) as figure:
         left, right = figure.subplots(1, 2, sharey=True, width_ratios=(1, 1.9))
         for axes, rows, key in ((left, result["by_threads"], "threads"), (right, result["by_size"], "m")):
             for name, method in METHODS.items():
@@ -347,5 +349,3 @@ def draw(result: dict[str, Any], out: Path) -> None:
             fontsize=8.5,
             color="#555555",
         )
-        for kind in ("png", "pdf"):
-            figure.savefig(out / f"speed.{kind}", dpi=200)

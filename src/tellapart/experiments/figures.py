@@ -1,0 +1,23 @@
+"""The look of the figures, and how they are written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from .._util.extras import extra
+
+STYLE = {"font.size": 10, "axes.spines.top": False, "axes.spines.right": False, "pdf.fonttype": 42}
+DPI = 200
+
+
+@contextmanager
+def new_figure(path: Path, width: float, height: float, **style: Any) -> Iterator[Any]:
+    """A figure of so many inches to draw on; it is written to ``path`` as PNG and as PDF when the block ends."""
+    with extra("matplotlib").rc_context(STYLE | style):
+        figure = extra("matplotlib.figure").Figure(figsize=(width, height), layout="constrained")
+        yield figure
+        for kind in (".png", ".pdf"):
+            figure.savefig(path.with_suffix(kind), dpi=DPI)

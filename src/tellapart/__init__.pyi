@@ -26,6 +26,7 @@ from .criticism import (
 from .data import (
     Sample as Sample,
     Source as Source,
+    read as read,
 )
 from .engine import (
     Cost as Cost,

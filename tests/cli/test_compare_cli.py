@@ -145,7 +145,7 @@ def test_bad_input_is_named(capsys, tmp_path, numbers):
     pd.DataFrame({"a": [1.0] * 20, "c": 2.0}).to_csv("ac.csv", index=False)
     fails(capsys, "none.npy", "a.npy", says="X (none.npy) does not exist")
     fails(capsys, "a.npy", "empty", says="Y (empty) is an empty folder")
-    fails(capsys, "garbage.csv", "ab.csv", says="X (garbage.csv) is not UTF-8 text")
+    fails(capsys, "garbage.csv", "ab.csv", says="X (garbage.csv) is not a text file: it has a zero byte")
     fails(capsys, "zeros.csv", "ab.csv", says="X (zeros.csv)")
     fails(capsys, "garbage.parquet", "ab.csv", says="is not a Parquet file")
     fails(capsys, "nothing.csv", "ab.csv", says="is an empty file")

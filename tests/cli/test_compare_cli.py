@@ -64,13 +64,12 @@ def numbers(tmp_path):
 
 
 def fails(capsys, *arguments, says):
-    """``says`` has an advice in the words of the command line, or else (``|``) as errors of old say it."""
     assert main(["compare", *map(str, arguments)]) == 2
     out, error = capsys.readouterr()
     assert out == ""
     assert error.startswith("tellapart: ")
     assert error.count("\n") == 1
-    assert any(part in error for part in says.split(" | ")), error
+    assert says in error, error
 
 
 def test_tables_with_text_dates_and_gaps(capsys, tmp_path):
@@ -78,7 +77,7 @@ def test_tables_with_text_dates_and_gaps(capsys, tmp_path):
     write_people('it\'s "this".csv', 70, 15, 2)
     files = ["last & first.csv", 'it\'s "this".csv']
     fails(capsys, *files, says="missing values in 'age' (")
-    fails(capsys, *files, says="--missing indicator | missing='indicator'")
+    fails(capsys, *files, says="--missing indicator")
     assert main(["compare", *files, "--missing", "indicator", "--report", "r.html"]) == 0
     out, error = capsys.readouterr()
     assert out.startswith("The samples differ (p ≤ 0.001")
@@ -113,7 +112,7 @@ def test_folders_of_images_of_different_sizes(capsys, tmp_path):
         for i in range(24):
             pixels = rng.integers(100 * k, 156 + 100 * k, (8 + i % 2, 8, 3), dtype=np.uint8)
             Image.fromarray(pixels).save(tmp_path / folder / f"{i} 'x' & \"y\".jpg")
-    fails(capsys, "real", "made", says="--image-size 8x8 | image_size=(8, 8)")
+    fails(capsys, "real", "made", says="--image-size 8x8")
     assert main(["compare", "real/", "made/", "--image-size", "8x8", "--report", "r.html"]) == 0
     assert capsys.readouterr().out.startswith("The samples differ")
     assert "&#39;x&#39; &amp; &#34;y&#34;.jpg" in (tmp_path / "r.html").read_text(encoding="utf-8")
@@ -132,7 +131,7 @@ def test_rows_that_are_images(capsys):
         np.save(f"{name}.npy", rng.random((40, 48)))
     assert main(["compare", "a.npy", "b.npy", "--image-shape", "6x8", "--max-rows", "30"]) == 0
     assert "tested on 15 + 15" in capsys.readouterr().out
-    fails(capsys, "a.npy", "b.npy", "--image-shape", "7x8", says="--image-shape 7x8 | image_shape=(7, 8)")
+    fails(capsys, "a.npy", "b.npy", "--image-shape", "7x8", says="has 56 pixels, but the rows of X (a.npy) have 48 numbers")
 
 
 def test_bad_input_is_named(capsys, tmp_path, numbers):
@@ -147,11 +146,11 @@ def test_bad_input_is_named(capsys, tmp_path, numbers):
     fails(capsys, "a.npy", "empty", says="Y (empty) is an empty folder")
     fails(capsys, "garbage.csv", "ab.csv", says="X (garbage.csv) is not a text file: it has a zero byte")
     fails(capsys, "zeros.csv", "ab.csv", says="X (zeros.csv)")
-    fails(capsys, "garbage.parquet", "ab.csv", says="is not a Parquet file")
+    fails(capsys, "garbage.parquet", "ab.csv", says="X (garbage.parquet) is damaged")
     fails(capsys, "nothing.csv", "ab.csv", says="is an empty file")
     fails(capsys, "ab.csv", "ac.csv", says="X (ab.csv) lacks 'c' and Y (ac.csv) lacks 'b'")
-    fails(capsys, "ab.csv", "ac.csv", says="--columns | columns=")
-    fails(capsys, "ab.csv", "ab.csv", "--columns", "z", says="--columns | columns names 'z' | 'z'")
+    fails(capsys, "ab.csv", "ac.csv", says="--columns")
+    fails(capsys, "ab.csv", "ab.csv", "--columns", "z", says="columns")
     fails(capsys, "a.npy", "b.npy", "--alpha", "2", says="2.0")
     fails(capsys, "a.npy", "b.npy", "--train", "1.5", says="between 0 and 1, but is 1.5")
     fails(capsys, "a.npy", "b.npy", "--permutations", "0", says="permutations must be")

@@ -69,7 +69,6 @@ def run(options: argparse.Namespace) -> int:
     """Compare, write the report and the numbers, print the summary."""
     from .. import criticism, report
     from .._util.files import atomic_write_text, check_writable
-    from ..data import datasets
 
     set_threads(options)
     to_stdout = options.json == "-"
@@ -80,8 +79,8 @@ def run(options: argparse.Namespace) -> int:
     if options.json is not None and not to_stdout:
         check_writable(options.json, "The JSON file")
     wanted = ("columns", "drop", "image_size", "image_shape", "max_rows")
-    known = [given for given in (options.A, options.B) if given in datasets.NAMED and not Path(given).exists()]
-    x, y = (datasets.NAMED[given]() if given in known else given for given in (options.A, options.B))
+    # A file that is called mnist comes before the data set.
+    x, y = (Path(given) if Path(given).exists() else given for given in (options.A, options.B))
     settings = {
         "alpha": options.alpha,
         "train": options.train,
@@ -97,7 +96,6 @@ def run(options: argparse.Namespace) -> int:
         print(criticism.compare_cost(x, y, options.kernel, **settings))
         print("Learning comes on top. With --kernel rbf, it too grows with the square of the rows.")
         return 0
-    settings["names"] = (options.A, options.B) if known else None
     settings["progress"] = False if options.quiet else None
     found = criticism.compare(x, y, options.kernel, options.criterion, **settings)
     if options.report is not None:

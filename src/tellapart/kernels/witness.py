@@ -62,6 +62,7 @@ class Witness(Kernel):
             learned, given = (" × ".join(map(str, t.shape[1:])) for t in (self.points, x))
             raise InputError(f"This witness was learned from rows of shape {learned}, but is given rows of {given}.")
         x = x.reshape(len(x), *self.points.shape[1:])  # images, learned from as rows of pixels
+        rows = max(min(_ROWS, _DISTANCES // max(len(self.points), 1)), 1)
         plan = self.kernel.plan(probe_rows(self.points), dtype=torch.float64)
         centres, weights = self.kernel.features(self.points, plan), self.weights.double()
         blocks = (self.kernel.features(block, plan) for block in x.to(self.points.dtype).split(rows))

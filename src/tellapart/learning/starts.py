@@ -85,7 +85,7 @@ def marginal_z_scores(pooled: Tensor, m: int, compute: Compute) -> Tensor:
     found = []
     pairs = min(_PAIRS_AT_A_TIME, compute.max_memory / (2 * _BYTES))
     count = min(max(int(pairs / N**2), 1), units.shape[1])
-    # Made once: to free large blocks and ask for them again leaves holes that are never filled. Coordinates side by side.
+    # Made once: to free large blocks and ask for them again leaves holes that are never filled.
     memory = [torch.empty(N * N * count, dtype=t, device=units.device) for t in (torch.float32,) * 2 + (torch.float64,)]
     for columns in units.T.split(count):
         size = N * N * len(columns)

@@ -175,7 +175,7 @@ def test_help_has_examples(capsys):
 
 
 def test_exit_codes_and_json_of_real_processes(numbers, tmp_path):
-    differ = run("compare", "a.npy", "b.npy", "--kernel", "rbf", "--json", "-", "--fail-on-difference")
+    differ = run("compare", "a.npy", "b.npy", "--kernel", "witness", "--json", "-", "--fail-on-difference")
     assert differ.returncode == 1
     found = json.loads(differ.stdout)
     assert found["differ"]

@@ -161,6 +161,7 @@ def test_a_source_is_given_back() -> None:
     assert read(source) is source
     assert read(source, "Z", rng=0, max_memory="1GB") is source
     assert len(read(source, max_rows=7, rng=0)) == 7
+    assert read_pair(FRAME, OTHER, columns=iter(["age"]))[1].columns == ("age",)
     with pytest.raises(InputError, match=r"Z is a Source, .* Give missing= and drop= to the call of read that made it"):
         read(source, "Z", missing="drop", drop=["town"])
     x, y = as_pair(source, read(OTHER, columns=["age"]))

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import tellapart as ta
 from tellapart import engine
+from tellapart._util import workers
 from tellapart.engine import tiles
 from tellapart.kernels import ARD, MLP, Deep, FromFunction, Gaussian, Grid, Laplacian, Linear, Mixture
 
@@ -25,8 +26,9 @@ def normal(n, d=3, seed=0, dtype=torch.float64, shift=0.0):
 
 
 @pytest.fixture
-def threads():
-    """Sets torch's number of threads, and puts it back."""
+def threads(monkeypatch):
+    """Sets torch's number of threads, which all have something to do, and puts it back."""
+    monkeypatch.setattr(tiles, "SECONDS_PER_THREAD", 1e-9)
     before = torch.get_num_threads()
     yield torch.set_num_threads
     torch.set_num_threads(before)
@@ -150,18 +152,15 @@ def test_invariances(m, n, seed, log_bandwidth):
 
 
 @settings(max_examples=30, deadline=None)
-@given(m=sizes, n=sizes, seed=seeds, height=st.integers(3, 70), width=st.integers(3, 70), workers=st.integers(1, 3))
-def test_tiles_and_threads_change_nothing(m, n, seed, height, width, workers):
+@given(m=sizes, n=sizes, seed=seeds, height=st.integers(3, 70), width=st.integers(3, 70), count=st.integers(1, 3))
+def test_tiles_and_threads_change_nothing(m, n, seed, height, width, count):
     X, Y, kernel = normal(m, seed=seed), normal(n, seed=seed + 1, shift=0.5), Gaussian(1.0)
     base = statistics(X, Y, kernel)
-    before, tile = torch.get_num_threads(), tiles.TILE_OF_FEW
-    try:
-        torch.set_num_threads(workers)
-        tiles.TILE_OF_FEW = (height, width)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tiles, "SECONDS_PER_THREAD", 1e-9)
+        patch.setattr(tiles, "TILE_OF_FEW", (height, width))
+        patch.setenv("TELLAPART_THREADS", str(count))
         torch.testing.assert_close(statistics(X, Y, kernel), base, rtol=1e-12, atol=1e-12)
-    finally:
-        torch.set_num_threads(before)
-        tiles.TILE_OF_FEW = tile
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -382,6 +381,38 @@ class Failing:
         if self.calls > 4:
             raise RuntimeError("no")
         return a @ b.T
+
+
+def test_small_work_takes_one_thread(monkeypatch, threads):
+    """Counted where pools are opened; by how long the work takes, not by how many rows there are."""
+    monkeypatch.undo()
+    opened = []
+    pool = workers.pool
+    monkeypatch.setattr(workers, "pool", lambda count: opened.append(count) or pool(count))
+    X, Y = normal(128), normal(128, seed=1)
+    ta.mmd_test(X, Y, permutations=99, rng=0, threads=4)
+    ta.t_statistic(X, Y, ARD(3), threads=4).backward()
+    ta.fit_kernel(X, Y, "deep", steps=2, rng=0, threads=4)
+    assert set(opened) == {1}
+    X, Y = normal(2000), normal(2000, seed=1)
+    ta.mmd_test(X, Y, Gaussian(1.0), permutations=999, rng=0, threads=3)
+    assert max(opened) == 3
+    ta.mmd_test(X, Y, Gaussian(1.0), permutations=999, rng=0, threads=1)
+    assert opened[-1] == 1
+
+
+def test_threads_can_be_said(monkeypatch):
+    monkeypatch.setenv("TELLAPART_THREADS", "3")
+    with engine.computing() as compute:
+        assert (compute.threads, torch.get_num_threads()) == (3, 1)
+    with engine.computing(threads=2) as compute:
+        assert compute.threads == 2
+    monkeypatch.setenv("TELLAPART_THREADS", "many")
+    with pytest.raises(ValueError, match="TELLAPART_THREADS must be a whole number from 1 up, but is 'many'"):
+        ta.mmd2(normal(5), normal(5), Gaussian(1.0))
+    for wrong in (0, 1.5, True):
+        with pytest.raises(ValueError, match="threads must be a whole number from 1 up"):
+            ta.mmd2(normal(5), normal(5), Gaussian(1.0), threads=wrong)
 
 
 def test_max_memory_caps_the_tiles():

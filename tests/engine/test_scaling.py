@@ -80,7 +80,9 @@ def client():
 
 
 @pytest.fixture
-def threads():
+def threads(monkeypatch):
+    """Sets torch's number of threads, which all have something to do, and puts it back."""
+    monkeypatch.setattr(tiles, "SECONDS_PER_THREAD", 1e-9)
     before = torch.get_num_threads()
     yield torch.set_num_threads
     torch.set_num_threads(before)

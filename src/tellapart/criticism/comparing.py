@@ -202,8 +202,10 @@ def compare(
 
 def check_permutations(permutations: Any, alpha: float, swap: bool) -> None:
     """Complain where so few permutations cannot find anything."""
+    if isinstance(permutations, bool) or not isinstance(permutations, int) or permutations < 1:
+        raise InputError(f"permutations must be a whole number from 1 up, but is {permutations!r}.")
     tests = 1 + swap
-    if isinstance(permutations, int) and 1 <= permutations < tests / alpha - 1 - 1e-9:
+    if permutations < tests / alpha - 1 - 1e-9:
         raise InputError(
             f"With {permutations} permutations p is at least {tests / (permutations + 1):.3g}, so nothing can "
             f"be found at level {alpha:g}.",

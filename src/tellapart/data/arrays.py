@@ -17,6 +17,7 @@ Array: TypeAlias = np.ndarray[Any, Any]
 #: How many numbers are looked at together where an array may be larger than memory.
 _BLOCK = 2**22
 
+_REMOVE = "Remove or impute them."
 _COMPLEX = "has complex numbers. Stack the real and the imaginary part as two coordinates."
 
 
@@ -81,9 +82,15 @@ def check_rows(shape: tuple[int, ...], name: str) -> None:
         raise InputError(f"{name} has {shape[0]} rows but no columns (shape {tuple(shape)}).")
 
 
-def check_finite(
-    array: Array, name: str, *, allow_nan: bool = False, advice: str = "Remove or impute them.", **options: Any
-) -> None:
+def non_finite_error(
+    name: str, what: str, count: int, total: int, first: tuple[int, int], advice: str = _REMOVE, **options: Any
+) -> InputError:
+    """The complaint about values that are not finite numbers."""
+    where = f"the first at row {first[0]}, column {first[1]}"
+    return InputError(f"{name} has {count} {what} among its {total} values, {where}.", advice, **options)
+
+
+def check_finite(array: Array, name: str, *, allow_nan: bool = False, advice: str = _REMOVE, **options: Any) -> None:
     """Say how many values are not finite numbers, and where the first is; ``advice`` is for NaN."""
     if array.dtype.kind != "f":
         return
@@ -97,16 +104,10 @@ def check_finite(
                 row, column = np.argwhere(bad)[0]
                 first = first if count else (rows.start + int(row), int(column))
                 count += int(bad.sum())
+        if count and what == "NaN":
+            raise non_finite_error(name, what, count, array.size, first, advice, **options)
         if count:
-            problem = (
-                f"{name} has {count} {what} among its {array.size} values, the first at row {first[0]}, "
-                f"column {first[1]}."
-            )
-            raise (
-                InputError(problem, advice, **options)
-                if what == "NaN"
-                else InputError(problem, "Remove or impute them.")
-            )
+            raise non_finite_error(name, what, count, array.size, first)
 
 
 def _from_tensor(values: Tensor, name: str) -> Array:

@@ -24,7 +24,9 @@ def is_frame(data: Any) -> bool:
     return known or hasattr(data, "__arrow_c_stream__") or hasattr(data, "__narwhals_dataframe__")
 
 
-def open_frame(data: Any, label: str, columns: Any = None, drop: Any = None) -> Any:
+def open_frame(
+    data: Any, label: str, columns: tuple[str, ...] | None = None, drop: tuple[str, ...] | None = None
+) -> Any:
     """A narwhals DataFrame of the columns that are wanted; what is lazy (polars, DuckDB, Dask) is computed."""
     narwhals = extra("narwhals", group="tables", what="Reading DataFrames")
     frame = _as_narwhals(narwhals, data, label)

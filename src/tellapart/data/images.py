@@ -109,12 +109,12 @@ class Images:
         return Images(pixels if self.pixels.ndim == 4 else pixels[..., 0], 0.0, 1.0, self.channels)
 
 
-def images_of(array: Array, label: str, image_shape: Any = None) -> Images | None:
+def as_images(array: Array, label: str, image_shape: Any = None) -> Images | None:
     """The images in an array, or None where its shape is not that of images.
 
-    >>> images_of(np.zeros((5, 3, 8, 9), np.uint8), "X").shape
+    >>> as_images(np.zeros((5, 3, 8, 9), np.uint8), "X").shape
     (8, 9, 3)
-    >>> images_of(np.zeros((5, 64)), "X", image_shape=(8, 8)).shape
+    >>> as_images(np.zeros((5, 64)), "X", image_shape=(8, 8)).shape
     (8, 8)
     """
     if image_shape is not None:

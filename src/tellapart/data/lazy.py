@@ -92,7 +92,7 @@ class Stored(Lazy):
         return f"Lazy({self.label}, shape={self.shape}, dtype={self.dtype})"
 
 
-class Gathered(Lazy):
+class Reindexed(Lazy):
     """Some rows of one or more samples, taken one after the other as one, in any order."""
 
     def __init__(self, parts: Sequence[Points], order: Array) -> None:
@@ -150,7 +150,7 @@ def reindex(parts: Sequence[Points], order: Array) -> Points:
     tensors = [part for part in parts if isinstance(part, Tensor)]
     if len(tensors) == len(parts) and sum(tensor.nbytes for tensor in tensors) <= _FEW_BYTES:
         return torch.cat(tensors)[torch.from_numpy(order).to(tensors[0].device)]
-    return Gathered(parts, order)
+    return Reindexed(parts, order)
 
 
 def take_rows(points: Points, rows: Array) -> Points:

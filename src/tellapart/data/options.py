@@ -11,6 +11,7 @@ from .._util.memory import memory_budget
 from .._util.rng import RNG, seed_of
 from .images import check_shape, check_size
 from .limits import check_count
+from .tables import as_names
 
 Missing: TypeAlias = Literal["error", "indicator", "drop"]
 
@@ -19,8 +20,8 @@ Missing: TypeAlias = Literal["error", "indicator", "drop"]
 class ReadOptions:
     """The options of `read`, checked; ``seed`` stands for ``rng`` and ``max_memory`` is in bytes."""
 
-    columns: Iterable[Any] | None = None
-    drop: Iterable[Any] | None = None
+    columns: tuple[str, ...] | None = None
+    drop: tuple[str, ...] | None = None
     missing: Missing = "error"
     image_shape: tuple[int, ...] | None = None
     image_size: tuple[int, int] | None = None
@@ -70,19 +71,14 @@ def check_options(
     if missing not in ("error", "indicator", "drop"):
         raise InputError(f"missing={missing!r} is not known. Choose one of 'error', 'indicator', 'drop'.")
     return ReadOptions(
-        columns=_as_list(columns),
-        drop=_as_list(drop),
+        columns=None if columns is None else as_names(columns, "columns"),
+        drop=None if drop is None else as_names(drop, "drop"),
         missing=missing,
         image_shape=None if image_shape is None else check_shape(image_shape),
         image_size=check_size(image_size),
         max_rows=check_count(max_rows, "max_rows"),
         features=features,
         batch_size=check_count(batch_size, "batch_size") or 256,
-        seed=seed_of(rng),
+        seed=0 if rng is None and max_rows is None else seed_of(rng),
         max_memory=None if max_memory is None else memory_budget(max_memory),
     )
-
-
-def _as_list(names: Any) -> Any:
-    """Names that can be gone through again: for X, for Y, and for other rows later."""
-    return names if names is None or isinstance(names, (str, int)) or not isinstance(names, Iterable) else list(names)

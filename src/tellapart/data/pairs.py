@@ -23,7 +23,7 @@ def encode_pair(x: Source, y: Source, standardise: Standardise) -> tuple[Sample,
     if standardise is True or (standardise == "auto" and tabular):
         encoding = Encoding.fit(x, y, standardise=True)
         return encoding.encode(x), encoding.encode(y)
-    if x.features is None and any(_needs_encoding(source.content) for source in (x, y)):
+    if x.features is None and any(_needs_encoding(source) for source in (x, y)):
         encoding = Encoding.fit(x, y, standardise=False)
         return encoding.encode(x), encoding.encode(y)
     if x.features is None and isinstance(x.content, Images) and isinstance(y.content, Images):
@@ -49,11 +49,12 @@ def _is_tabular(content: Any) -> bool:
     return isinstance(content, Table) or (isinstance(content, Rows) and content.from_table)
 
 
-def _needs_encoding(content: Rows | Table | Images) -> bool:
+def _needs_encoding(source: Source) -> bool:
     """Whether there are texts, dates or gaps."""
+    content, gaps = source.content, source.options.missing == "indicator"
     if isinstance(content, Rows):
-        return content.values.dtype.kind == "f" and bool(np.isnan(content.values).any())
-    return isinstance(content, Table) and (not content.numeric or bool(content.missing.any()))
+        return gaps and content.values.dtype.kind == "f" and bool(np.isnan(content.values).any())
+    return isinstance(content, Table) and (not content.numeric or (gaps and bool(content.missing.any())))
 
 
 def _as_given(source: Source) -> Sample:

@@ -22,6 +22,8 @@ from .sample import Sample, check_values, float_tensor
 from .source import Source
 from .stores import Spooled
 
+_DEFAULTS = ReadOptions()
+
 
 def as_sample(data: Any, name: str = "X", *, at_least: int = 1, **reading: Any) -> Sample:
     """Numbers as they came, checked, with one row for each point.
@@ -47,7 +49,7 @@ def as_sample(data: Any, name: str = "X", *, at_least: int = 1, **reading: Any) 
     ...
     tellapart._util.errors.InputError: X has 1 NaN among its 2 values, the first at row 1, column 0. Remove or ...
     """
-    options = check_options(**reading)
+    options = _check_options(reading)
     sample = _as_sample(data, name, options)
     _check_count(sample.values, name, at_least)
     return sample
@@ -90,7 +92,7 @@ def as_pair(
     >>> x.values.shape, y.values.shape
     (torch.Size([2, 1]), torch.Size([1, 1]))
     """
-    return _as_pair(X, Y, at_least, names, dtype, standardise, check_options(**reading))
+    return _as_pair(X, Y, at_least, names, dtype, standardise, _check_options(reading))
 
 
 def as_points(
@@ -111,7 +113,7 @@ def as_points(
     X, Y, at_least, names, standardise, **reading
         As in `as_pair`.
     """
-    options = check_options(**reading)
+    options = _check_options(reading)
     for data, name in zip((X, Y), names, strict=True):
         check_path(data, name)
     x: Points | None = _open_lazy(X, names[0], options, standardise)
@@ -128,6 +130,10 @@ def as_points(
     _check_alike(x, y, names, at_least)
     common = torch.promote_types(x.dtype, y.dtype)
     return _to_dtype(x, common), _to_dtype(y, common)
+
+
+def _check_options(reading: dict[str, Any]) -> ReadOptions:
+    return check_options(**reading) if reading else _DEFAULTS
 
 
 def _as_pair(

@@ -15,7 +15,7 @@ from .._util.rng import RNG
 from .arrays import Array, as_array, check_finite, check_rows, iterate_blocks
 from .features import apply_features
 from .formats import Opened, Request, find_format
-from .images import Images, images_of
+from .images import Images, as_images
 from .lazy import Lazy
 from .matching import check_schema, match
 from .options import Missing, ReadOptions, check_options
@@ -216,7 +216,7 @@ def _make_content(opened: Opened, label: str) -> Rows | Table | Images:
         return content
     values = as_array(content, label)
     check_rows(values.shape, label)
-    images = images_of(values, label) if values.ndim > 2 else None
+    images = as_images(values, label) if values.ndim > 2 else None
     return images or Rows(values.reshape(len(values), -1), opened.names)
 
 
@@ -237,7 +237,7 @@ def _shape_images(source: Source) -> Source:
     content, options = source.content, source.options
     if options.image_shape is not None:
         values = content.pixels if isinstance(content, Images) else _as_matrix(source, "image_shape=")
-        content = images_of(values, source.label, options.image_shape) or content
+        content = as_images(values, source.label, options.image_shape) or content
     if options.image_size is not None:
         if not isinstance(content, Images):
             raise InputError(

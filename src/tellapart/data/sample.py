@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from .._util.errors import InputError, InputTypeError
-from .arrays import Array, as_array, check_dense_real, check_rows
+from .arrays import Array, as_array, check_dense_real, check_rows, non_finite_error
 
 Kind: TypeAlias = Literal["rows", "table", "images"]
 
@@ -133,10 +133,7 @@ def check_values(values: Tensor, name: str) -> None:
         count = int(bad.sum())
         if count:
             row, column = bad.nonzero()[0].tolist()
-            raise InputError(
-                f"{name} has {count} {what} among its {flat.numel()} values, the first at row {row}, "
-                f"column {column}. Remove or impute them."
-            )
+            raise non_finite_error(name, what, count, flat.numel(), (row, column))
 
 
 def _from_array(array: Array) -> Tensor:

@@ -60,10 +60,20 @@ class Table:
         return out
 
 
-def select_columns(names: tuple[str, ...], label: str, columns: Any = None, drop: Any = None) -> list[int]:
+def as_names(names: Any, argument: str) -> tuple[str, ...]:
+    """Names of columns, as the user gave them: one, or several."""
+    if isinstance(names, (str, int)):
+        return (str(names),)
+    if not isinstance(names, Iterable):
+        raise InputTypeError(f"{argument} must be a list of names, but is {names!r}.")
+    return tuple(str(name) for name in names)
+
+
+def select_columns(
+    names: tuple[str, ...], label: str, columns: tuple[str, ...] | None = None, drop: tuple[str, ...] | None = None
+) -> list[int]:
     """Positions of the columns that are wanted: those in ``columns`` (or all), without those in ``drop``."""
-    wanted = names if columns is None else _as_names(columns, "columns")
-    unwanted = () if drop is None else _as_names(drop, "drop")
+    wanted, unwanted = names if columns is None else columns, drop or ()
     known = set(names)
     for argument, given in (("columns", wanted), ("drop", unwanted)):
         strange = [name for name in given if name not in known]
@@ -157,11 +167,3 @@ def _check_missing(table: Table, label: str) -> None:
 def _is_identifier(column: Column) -> bool:
     levels = len(column.used_levels()) if column.kind == "text" else 0
     return levels > _MANY_TEXTS and 2 * levels > int(np.count_nonzero(~column.missing))
-
-
-def _as_names(names: Any, argument: str) -> tuple[str, ...]:
-    if isinstance(names, (str, int)):
-        return (str(names),)
-    if not isinstance(names, Iterable):
-        raise InputTypeError(f"{argument} must be a list of names, but is {names!r}.")
-    return tuple(str(name) for name in names)

@@ -58,9 +58,10 @@ class Witness(Kernel):
 
     def values(self, x: Tensor) -> Tensor:
         """h at every row of ``x``, in float64."""
-        if x.shape[1:] != self.points.shape[1:]:
+        if x[:1].numel() != self.points[:1].numel():
             learned, given = (" × ".join(map(str, t.shape[1:])) for t in (self.points, x))
             raise InputError(f"This witness was learned from rows of shape {learned}, but is given rows of {given}.")
+        x = x.reshape(len(x), *self.points.shape[1:])  # images, learned from as rows of pixels
         rows = max(min(_ROWS, _DISTANCES // max(len(self.points), 1)), 1)
         plan = self.kernel.plan(probe_rows(self.points), dtype=torch.float64)
         centres, weights = self.kernel.features(self.points, plan), self.weights.double()

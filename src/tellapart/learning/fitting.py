@@ -123,7 +123,7 @@ def fit_kernel(
         For the split, the batches and the permutations.
     max_memory, threads
         As for `estimate`. The rows themselves come on top, twice: they are kept in memory and split. A witness that
-        is learned within a ``max_memory`` below 400 MB is learned from fewer rows (see the notes).
+        is learned within a ``max_memory`` below 1.2 GB is learned from fewer rows (see the notes).
     progress
         True, False, None (a bar if standard error is a terminal) or a function of what is done and what is to do.
 
@@ -135,7 +135,8 @@ def fit_kernel(
     Notes
     -----
     A step costs (2 batch_size)² kernel evaluations, forwards and backwards. ``"witness"`` stores and factors kernel
-    matrices: from 4,000 rows at the most it chooses bandwidth and ridge, and from 6,000 it is made.
+    matrices: from 4,000 rows at the most it chooses bandwidth and ridge, and from 6,000 it is made. They are fewer,
+    and the witness another one, where you give a ``max_memory`` that they do not fit into (1,200 in 60 MB).
 
     Examples
     --------

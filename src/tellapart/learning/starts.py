@@ -19,6 +19,8 @@ NAMES = ("rbf", "ard", "full", "deep", "witness")
 
 #: Rows of each sample that coordinates are looked at on, and pairs of numbers in all, and at a time.
 _ROWS, _PAIRS, _PAIRS_AT_A_TIME = 500, 2e8, 4e6
+#: Bytes for each pair of rows: squared distances, kernel values, and these in double precision.
+_BYTES = 16
 
 
 def named_kernel(kernel: Any, X: Tensor, Y: Tensor, seed: int) -> Kernel:
@@ -58,6 +60,8 @@ def ard_from_marginals(kernel: ARD, X: Tensor, Y: Tensor, compute: Compute) -> A
     """
     d = X.flatten(1).shape[1]
     rows = max(min(_ROWS, int(math.sqrt(_PAIRS / d) / 2)), 50)
+    if not compute.automatic:
+        rows = min(rows, max(int(math.sqrt(compute.max_memory / (2 * _BYTES)) / 2), 8))
     X, Y = X.flatten(1)[:rows], Y.flatten(1)[:rows]
     with torch.no_grad():
         found = marginal_z_scores(torch.cat([X, Y]), len(X), compute)
@@ -79,19 +83,24 @@ def marginal_z_scores(pooled: Tensor, m: int, compute: Compute) -> Tensor:
     deviations = pooled.double().std(0)
     units = (pooled / torch.where(deviations > 0, deviations, 1.0)).float()
     found = []
-    # Squares, a kernel matrix and what is made of it on the way: four numbers of 4 bytes for each pair.
-    pairs = min(_PAIRS_AT_A_TIME, compute.max_memory / 16)
-    for columns in units.T.split(max(int(pairs / N**2), 1)):
+    pairs = min(_PAIRS_AT_A_TIME, compute.max_memory / (2 * _BYTES))
+    count = min(max(int(pairs / N**2), 1), units.shape[1])
+    # Made once: to free large blocks and ask for them again leaves holes that are never filled.
+    memory = [torch.empty(N * N * count, dtype=t, device=units.device) for t in (torch.float32,) * 2 + (torch.float64,)]
+    for columns in units.T.split(count):
+        size = N * N * len(columns)
+        squares, K, doubles = (part[:size].view(N, N, len(columns)).permute(2, 0, 1) for part in memory)
         best = torch.full((len(columns),), -math.inf, dtype=torch.float64)
-        squares = (columns[:, :, None] - columns[:, None, :]).square()
+        torch.sub(columns[:, :, None], columns[:, None, :], out=squares).square_()
         for bandwidth in (0.25, 1.0):
-            K = (squares * (-0.5 / bandwidth**2)).exp()
+            torch.mul(squares, -0.5 / bandwidth**2, out=K).exp_()
             K.diagonal(dim1=1, dim2=2).zero_()
-            of_x, rows = (part.sum(-1, dtype=torch.float64) for part in (K[:, :, :m], K))
+            doubles.copy_(K)
+            of_x, rows = doubles[:, :, :m].sum(-1), doubles.sum(-1)
             total, xx, xy = rows.sum(-1), of_x[:, :m].sum(-1), of_x[:, m:].sum(-1)
             mmd2 = mmd2_of_totals(xx, total - xx - 2 * xy, xy, m, n)
-            norms = K.square().sum((1, 2), dtype=torch.float64), rows.square().sum(-1)
-            variance = relabelling_variance(*norms, total, m, n)
-            best = torch.maximum(best, mmd2 / variance.clamp_min(1e-30).sqrt())
+            norm = doubles.copy_(K.square_()).sum((1, 2))
+            variance = relabelling_variance(norm, rows.square().sum(-1), total, m, n)
+            best = torch.maximum(best, (mmd2 / variance.clamp_min(1e-30).sqrt()).cpu())
         found.append(best)
     return torch.where(deviations.cpu() > 0, torch.cat(found).cpu(), 0.0)

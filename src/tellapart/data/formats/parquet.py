@@ -44,9 +44,9 @@ class Parquet(Format):
             stored = files[0].schema_arrow.names
             if any(set(file.schema_arrow.names) != set(stored) for file in files):
                 raise InputError(f"{label} has parts with different columns. Give all parts the same.")
-            drop = [] if options.drop is None else [options.drop] if isinstance(options.drop, str) else options.drop
             names = unique_names(stored)
-            keep = select_columns(names, label, options.columns, [*filter(_INDEX.fullmatch, stored), *drop])
+            index = tuple(filter(_INDEX.fullmatch, stored))
+            keep = select_columns(names, label, options.columns, (*index, *(options.drop or ())))
             total = sum(file.metadata.num_rows for file in files)
             _check_memory(request, files, request.count_rows(total), total, len(keep), len(names))
             numbers = request.choose_rows(total)
@@ -58,7 +58,7 @@ class Parquet(Format):
         # A name may stand twice, or be the first part of another's: what came is looked up again.
         came = unique_names(data.schema.names)
         data = data.rename_columns(list(came))
-        chosen = [names[k] for k in keep]
+        chosen = tuple(names[k] for k in keep)
         frame = open_frame(data, label, chosen if set(came) != set(chosen) else None)
         return Opened(table_from_frame(frame, label), numbers)
 

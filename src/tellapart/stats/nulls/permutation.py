@@ -86,7 +86,7 @@ class Permutation(Null):
         N = len(values)
         S = with_observed(np.arange(N) < m, draw_labels(rng, m, N - m, count, *self.row_labels(m, N - m)))
         centred = values.double() - values.double().mean()
-        columns = max(1, min(_COLUMNS, max_memory // 2 // (16 * N)))
+        columns = max(1, min(_COLUMNS, max_memory // 8 // (16 * N)))
         # Centred values sum to 0: what X has, Y lacks.
         sums = torch.cat([centred @ block.double() for block in S.split(columns, dim=1)])
         differences = sums * (1 / m + 1 / (N - m))

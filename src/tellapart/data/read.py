@@ -17,7 +17,7 @@ from .features import apply_features
 from .formats import Opened, Request, find_format
 from .images import Images, as_images
 from .lazy import Lazy
-from .matching import check_schema, match
+from .matching import check_schema, match, match_checked
 from .options import Missing, ReadOptions, check_options
 from .paths import check_path, find_path, is_name, is_path
 from .sampling import choose_rows
@@ -131,9 +131,11 @@ def read_pair_with(X: Any, Y: Any, names: tuple[str, str], options: ReadOptions)
     for data, name in pairs:
         check_path(data, name)
     x, y = (_open(data, name, options) for data, name in pairs)
-    if options.features is None and x.features is None and y.features is None:
+    plain = options.features is None and x.features is None and y.features is None
+    if plain:
         check_schema(x, y)
-    return match(*(source if source is data else _check_content(source) for source, data in ((x, X), (y, Y))))
+    x, y = (source if source is data else _check_content(source) for source, data in ((x, X), (y, Y)))
+    return match_checked(x, y) if plain else match(x, y)
 
 
 def open_lazy(data: Any, name: str = "X") -> Lazy | None:

@@ -496,6 +496,7 @@ def test_a_cost_is_told_and_nothing_computed(samples, files, client):
         ta.mmd_test_cost(*samples, null="spectral")
 
 
+@pytest.mark.serial
 def test_an_estimate_is_near_the_truth():
     """Within a factor of three, on a machine that does other things too."""
     X, Y = (torch.randn(6000, 4, generator=torch.Generator().manual_seed(seed)) for seed in (0, 1))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import os
 from pathlib import Path
 
 import numpy as np
@@ -217,9 +216,8 @@ def test_mnist_by_name(monkeypatch):
     monkeypatch.setenv("TELLAPART_DATA", str(MNIST))
     images = ta.datasets.mnist().test_images.numpy()
     other = images[:40] // 2
-    options = {"permutations": 19, "rng": 0, "max_rows": 40}
-    assert ta.mmd_test("mnist", other, **options).pvalue == ta.mmd_test(images, other, **options).pvalue
-    assert os.environ["TELLAPART_DATA"]
+    options = {"permutations": 9, "rng": 0, "max_rows": 40}
+    assert ta.mmd_test("mnist", other, **options).statistic == ta.mmd_test(images, other, **options).statistic
 
 
 def test_tables_are_standardised_where_the_data_choose_the_kernel():

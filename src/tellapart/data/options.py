@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -82,3 +83,7 @@ def check_options(
         seed=0 if rng is None and max_rows is None else seed_of(rng),
         max_memory=None if max_memory is None else memory_budget(max_memory),
     )
+
+
+#: The names of all options.
+OPTIONS = tuple(inspect.signature(check_options).parameters)

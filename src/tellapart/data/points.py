@@ -9,12 +9,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .._util.errors import InputError
+from .._util.errors import InputError, InputTypeError
 from .formats import find_format
 from .formats.arrays import Arrays
 from .formats.parquet import Parts
 from .lazy import Lazy, Points, Stored
-from .options import ReadOptions, check_options
+from .options import OPTIONS, ReadOptions, check_options
 from .pairs import Standardise, encode_numbers, encode_pair
 from .paths import check_path
 from .read import make_request, read_pair_with, read_with, use_format
@@ -133,6 +133,9 @@ def as_points(
 
 
 def _check_options(reading: dict[str, Any]) -> ReadOptions:
+    odd = next((name for name in reading if name not in OPTIONS), None)
+    if odd is not None:
+        raise InputTypeError(f"Unknown option {odd!r}. Options of reading are {', '.join(OPTIONS)}.")
     return check_options(**reading) if reading else _DEFAULTS
 
 

@@ -57,8 +57,10 @@ def mmd_test_cost(
     """
     chosen, dtype = as_null(null), check_precision(precision)
     check_permutations(permutations, chosen)
-    x, y = open_points(X, Y, kernel, at_least=2, standardise=standardise, reading=reading)
     seed = seed_of(rng)
+    x, y = open_points(
+        X, Y, kernel, at_least=2, standardise=standardise, seed=seed, max_memory=max_memory, reading=reading
+    )
     with computing(max_memory, cluster, threads=threads) as compute:
         found = choose_kernel(kernel, x, y, seed)
         return cost_of_test(x, y, found, chosen, permutations, seed, compute, dtype=dtype)
@@ -95,8 +97,10 @@ def learned_test_cost(
         raise InputError("A witness is tested without tiles, in a moment: there is nothing to estimate.")
     chosen = check_learned_null(null, groups, strata)
     check_permutations(permutations, chosen)
-    x, y = open_points(X, Y, kernel, at_least=2, standardise=standardise, reading=reading)
     seed = seed_of(rng)
+    x, y = open_points(
+        X, Y, kernel, at_least=2, standardise=standardise, seed=seed, max_memory=max_memory, reading=reading
+    )
     splits = split_samples(len(x), len(y), train, swap, chosen, seed)
     with computing(max_memory, cluster, threads=threads) as compute:
         return cost_of_learned_test(x, y, kernel, splits, chosen, permutations, seed, compute)

@@ -116,8 +116,10 @@ def mmd_test(
     dtype = check_precision(precision)
     check_level(alpha)
     check_permutations(permutations, chosen)
-    x, y = open_points(X, Y, kernel, at_least=2, standardise=standardise, reading=reading)
     seed = seed_of(rng)
+    x, y = open_points(
+        X, Y, kernel, at_least=2, standardise=standardise, seed=seed, max_memory=max_memory, reading=reading
+    )
     with computing(max_memory, cluster, progress, threads, title="mmd_test") as compute:
         found = choose_kernel(kernel, x, y, seed)
         return run_test(x, y, found, chosen, permutations, seed, compute, dtype=dtype, alpha=alpha, start=start)
@@ -183,9 +185,10 @@ def witness_test(
     start = time.perf_counter()
     null = Permutation(groups, strata)
     check_permutations(permutations, null)
-    x, y = open_points(X, Y, witness, at_least=2, standardise=False, reading={})
+    seed = seed_of(rng)
+    x, y = open_points(X, Y, witness, at_least=2, standardise=False, seed=seed, max_memory=max_memory, reading={})
     with computing(max_memory) as compute:
-        return run_witness_test(x, y, witness, null, permutations, seed_of(rng), compute, start=start)
+        return run_witness_test(x, y, witness, null, permutations, seed, compute, start=start)
 
 
 def run_witness_test(

@@ -101,8 +101,10 @@ def learned_test(
     chosen = check_learned_null(null, groups, strata)
     check_permutations(permutations, chosen)
     start = time.perf_counter()
-    x, y = open_points(X, Y, kernel, at_least=2, standardise=standardise, reading=reading)
     seed = seed_of(rng)
+    x, y = open_points(
+        X, Y, kernel, at_least=2, standardise=standardise, seed=seed, max_memory=max_memory, reading=reading
+    )
     splits = split_samples(len(x), len(y), train, swap, chosen, seed)
     with computing(max_memory, cluster, progress, threads, title="learned_test") as compute:
         found = run_learned_test(x, y, kernel, settings, splits, chosen, permutations, seed, compute, combination)

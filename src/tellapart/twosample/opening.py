@@ -6,6 +6,7 @@ from typing import Any, Literal, TypeAlias
 
 from .._util.errors import InputTypeError
 from ..data import Points, as_points
+from ..engine import MemoryLike
 
 #: Whether columns are brought to one scale: as suits the kernel, always, or never.
 Standardise: TypeAlias = Literal["auto"] | bool
@@ -20,9 +21,17 @@ _OF_NULLS = {
 
 
 def open_points(
-    X: Any, Y: Any, kernel: Any, *, at_least: int, standardise: Standardise, reading: dict[str, Any]
+    X: Any,
+    Y: Any,
+    kernel: Any,
+    *,
+    at_least: int,
+    standardise: Standardise,
+    seed: int,
+    max_memory: MemoryLike,
+    reading: dict[str, Any],
 ) -> tuple[Points, Points]:
-    """The two samples as points.
+    """The two samples as points; ``seed`` decides which rows are drawn.
 
     With ``standardise="auto"`` the columns of tables are brought to one scale where the kernel is chosen by the data,
     and left as they are where the user gave a kernel, whose bandwidth is meant for them.
@@ -34,4 +43,8 @@ def open_points(
     for name, null in _OF_NULLS.items():
         if name in reading:
             raise InputTypeError(f"{name} is an option of a null distribution: give null=ta.nulls.{null}.")
+    if reading.get("max_rows") is not None:
+        reading = reading | {"rng": seed}
+    if max_memory is not None:
+        reading = reading | {"max_memory": max_memory}
     return as_points(X, Y, at_least=at_least, standardise=standardise, **reading)

@@ -81,9 +81,9 @@ QUICK = {"permutations": 39, "stability": 0, "rng": 0, "learning": {"steps": 2}}
 def of_cluster() -> None:
     from distributed import Client, LocalCluster
 
-    with LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None) as local:
-        with Client(local) as client:
-            ta.mmd_test("a.npy", "b.npy", rng=0, cluster=client)
+    here = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
+    with LocalCluster(**here) as local, Client(local) as client:
+        ta.mmd_test("a.npy", "b.npy", rng=0, cluster=client)
 
 
 WALKS = {

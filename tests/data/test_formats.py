@@ -250,3 +250,16 @@ def test_a_file_goes_before_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.chdir(tmp_path)
     write_folder(tmp_path / "digits", PICTURES)
     assert read("digits").row(0).shape == (8, 9, 3)
+
+
+@pytest.mark.parametrize("form", ["parquet", "zarr 2", "npz"])
+def test_damage_within_a_file_is_named_whenever_it_is_found(form: str, tmp_path: Path) -> None:
+    path = CASES[form].make(tmp_path, VALUES)
+    victim = path if path.is_file() else path / "0.0"
+    content = bytearray(victim.read_bytes())
+    content[4:100] = bytes(96)
+    victim.write_bytes(content)
+    for call in (read, lambda data: as_points(data, VALUES)[0][:]):
+        with pytest.raises(InputError, match=r"is damaged|does not hold a NumPy array") as caught:
+            call(path)
+        assert str(caught.value).startswith(f"X ({path})")

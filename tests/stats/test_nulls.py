@@ -191,7 +191,7 @@ def test_drawn_labellings_are_uniform_over_those_allowed(m, groups, strata):
             allowed.add(int(2 ** np.arange(N) @ labels))
     each = 2000
     given = Permutation(None if (groups == np.arange(N)).all() else groups, strata)
-    drawn = draw_labels(np.random.default_rng(0), m, N - m, each * len(allowed), *given.row_labels(m, N - m))
+    drawn = draw_labels(np.random.default_rng(0), m, N - m, each * len(allowed), *given.row_labels())
     values, counts = np.unique(2 ** np.arange(N) @ drawn, return_counts=True)
     assert set(values.tolist()) == allowed
     assert len(allowed) > 3

@@ -67,5 +67,9 @@ class InputFileError(InputError, FileNotFoundError):
     """A file or folder that does not exist."""
 
 
+class InputChangedError(InputError, OSError):
+    """A file that is not what it was when it was opened."""
+
+
 def _rebuild(kind: type[InputError], problem: str, advice: str, options: dict[str, Any]) -> InputError:
     return kind(problem, advice, **options)

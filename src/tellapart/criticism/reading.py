@@ -82,7 +82,7 @@ def prepare(
         relabelling = Binned()
     # With swapped halves every row is tested, so that the encoding looks at all of them: it does not look at labels.
     rows_x, rows_y = (None, None) if swap else (splits[0].train_x, splits[0].train_y)
-    encoding = Encoding.fit(x, y, rows_x, rows_y, standardise)
+    encoding = Encoding.fit_matched(x, y, rows_x, rows_y, standardise)
     samples = encoding.encode(x), encoding.encode(y)
     if standardise:
         samples = _as_single(samples[0]), _as_single(samples[1])

@@ -100,9 +100,15 @@ class Encoding:
         tensor([[-1.3416,  0.0000,  1.6330],
                 [-0.4472,  1.6330,  0.0000]], dtype=torch.float64)
         """
+        return cls.fit_matched(*match(x, y), rows_x, rows_y, standardise)
+
+    @classmethod
+    def fit_matched(
+        cls, x: Source, y: Source, rows_x: Any = None, rows_y: Any = None, standardise: Literal["auto"] | bool = "auto"
+    ) -> Encoding:
+        """`fit` for sources that are matched already."""
         if standardise not in ("auto", True, False):
             raise InputError(f"standardise={standardise!r} is not known. Choose 'auto', True or False.")
-        x, y = match(x, y)
         rows = tuple(_index(given, source) for given, source in ((rows_x, x), (rows_y, y)))
         if not len(rows[0]) + len(rows[1]):
             raise InputError("rows_x and rows_y are both empty: there is nothing to fit the encoding on.")

@@ -39,9 +39,15 @@ def match(x: Source, y: Source) -> tuple[Source, Source]:
             "Give both the same {features}.",
             features=...,
         )
+    if x.features is None:
+        check_schema(x, y)
+    return match_checked(x, y)
+
+
+def match_checked(x: Source, y: Source) -> tuple[Source, Source]:
+    """`match` for sources whose schema is checked already."""
     if x.features is not None and y.features is not None:
         return _match_features(x, y, x.features, y.features)
-    check_schema(x, y)
     a, b = x.content, y.content
     if isinstance(a, Table) and isinstance(b, Table):
         return _match_tables(x, y, a, b)

@@ -21,10 +21,10 @@ def encode_pair(x: Source, y: Source, standardise: Standardise) -> tuple[Sample,
     """Samples of two matched sources; see `as_pair` for ``standardise``."""
     tabular = x.features is None and any(_is_tabular(source.content) for source in (x, y))
     if standardise is True or (standardise == "auto" and tabular):
-        encoding = Encoding.fit(x, y, standardise=True)
+        encoding = Encoding.fit_matched(x, y, standardise=True)
         return encoding.encode(x), encoding.encode(y)
     if x.features is None and any(_needs_encoding(source) for source in (x, y)):
-        encoding = Encoding.fit(x, y, standardise=False)
+        encoding = Encoding.fit_matched(x, y, standardise=False)
         return encoding.encode(x), encoding.encode(y)
     if x.features is None and isinstance(x.content, Images) and isinstance(y.content, Images):
         return _encode_images(x, y, x.content, y.content)

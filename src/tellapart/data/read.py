@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -17,11 +18,12 @@ from .features import apply_features
 from .formats import Opened, Request, find_format
 from .images import Images, as_images
 from .lazy import Lazy
-from .matching import check_schema, match
+from .matching import check_schema, match, match_checked
 from .options import Missing, ReadOptions, check_options
 from .paths import check_path, find_path, is_name, is_path
 from .sampling import choose_rows
 from .source import Rows, Source
+from .stores import naming_file
 from .tables import Table, check_table, select_columns
 
 T = TypeVar("T")
@@ -131,9 +133,11 @@ def read_pair_with(X: Any, Y: Any, names: tuple[str, str], options: ReadOptions)
     for data, name in pairs:
         check_path(data, name)
     x, y = (_open(data, name, options) for data, name in pairs)
-    if options.features is None and x.features is None and y.features is None:
+    plain = options.features is None and x.features is None and y.features is None
+    if plain:
         check_schema(x, y)
-    return match(*(source if source is data else _check_content(source) for source, data in ((x, X), (y, Y))))
+    x, y = (source if source is data else _check_content(source) for source, data in ((x, X), (y, Y)))
+    return match_checked(x, y) if plain else match(x, y)
 
 
 def open_lazy(data: Any, name: str = "X") -> Lazy | None:
@@ -195,17 +199,8 @@ def _reuse(source: Source, name: str, options: ReadOptions) -> Source:
 
 def use_format(request: Request, action: Callable[[Request], T]) -> T:
     """What ``action`` gives; whatever a library finds wrong with a file becomes an error that names the file."""
-    if not is_path(request.data):
+    with naming_file(request.label) if is_path(request.data) else nullcontext():
         return action(request)
-    try:
-        return action(request)
-    except (InputError, ImportError, MemoryError):
-        raise
-    except Exception as error:
-        if isinstance(error, OSError) and error.strerror:
-            raise InputError(f"{request.label} cannot be read: {error.strerror}.") from error
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
-        raise InputError(f"{request.label} is damaged, or not in the format that its name says: {reason}.") from error
 
 
 def _make_content(opened: Opened, label: str) -> Rows | Table | Images:

@@ -12,12 +12,14 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 
+from .._util.errors import InputChangedError, InputError, InputFileError
 from .arrays import Array
 from .limits import format_bytes
 
@@ -48,7 +50,9 @@ class Plain:
             if self._opened is None:
                 with self._open() as file:
                     if _stamp(file) != self.stamp:
-                        raise OSError(f"{self.label} has changed since it was opened. Leave it as it is until the end.")
+                        raise InputChangedError(
+                            f"{self.label} has changed since it was opened. Leave it as it is until the end."
+                        )
                     self._opened = OpenArray(file, self.offset, self.dtype, self.shape)
         return self._opened.rows(index, self.label)
 
@@ -56,7 +60,7 @@ class Plain:
         try:
             return self.path.open("rb")
         except FileNotFoundError:
-            raise FileNotFoundError(
+            raise InputFileError(
                 f"{self.label} is not there. Every process that takes part must find it as {self.path}."
             ) from None
 
@@ -66,6 +70,8 @@ class Chunks(Protocol):
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
+    #: Whether it is read from files, so that its errors are those of files.
+    in_file: bool
 
     def blocks(self) -> Iterator[Array]:
         """All rows, some at a time."""
@@ -104,10 +110,37 @@ class Spooled:
                 f"{format_bytes(free)} free. Set TMPDIR to a folder with more, or save it as .npy."
             )
         with tempfile.TemporaryFile() as file:
-            for block in self.chunks.blocks():
+            rows = 0
+            for block in self._decode():
                 file.write(np.ascontiguousarray(block, self.dtype).data)
+                rows += len(block)
             file.flush()
+            if rows != self.shape[0]:
+                raise InputError(f"{self.label} is damaged: it has {rows} rows instead of {self.shape[0]}.")
             return OpenArray(file, 0, self.dtype, self.shape)
+
+    def _decode(self) -> Iterator[Array]:
+        blocks = self.chunks.blocks()
+        while True:
+            with naming_file(self.label) if self.chunks.in_file else nullcontext():
+                block = next(blocks, None)
+            if block is None:
+                return
+            yield block
+
+
+@contextmanager
+def naming_file(label: str) -> Iterator[None]:
+    """Whatever a library finds wrong with a file becomes one error that names the file."""
+    try:
+        yield
+    except (InputError, ImportError, MemoryError):
+        raise
+    except Exception as error:
+        if isinstance(error, OSError) and error.strerror:
+            raise InputError(f"{label} cannot be read: {error.strerror}.") from error
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+        raise InputError(f"{label} is damaged, or not in the format that its name says: {reason}.") from error
 
 
 class OpenArray:
@@ -143,7 +176,9 @@ class OpenArray:
         while into:
             count = self._file.readinto(into)
             if not count:
-                raise OSError(f"{label} has become shorter while it was read. Leave it as it is until the end.")
+                raise InputChangedError(
+                    f"{label} has become shorter while it was read. Leave it as it is until the end."
+                )
             into = into[count:]
 
     def __del__(self) -> None:

@@ -152,7 +152,7 @@ def _learn_and_test(
     learning, testing = replace(compute.phase(0, 2), executor=None), compute.phase(1, 2)
     learned, history = learn_kernel(x[split.train_x], y[split.train_y], kernel, settings, seed, learning)
     tested = take_rows(x, split.test_x), take_rows(y, split.test_y)
-    kept = take_labels(null, split, len(x), len(y))
+    kept = take_labels(null, split, len(x))
     if learned.witness_function is not None:
         kept = kept if isinstance(kept, Permutation) else Permutation()
         test = run_witness_test(*tested, learned, kept, permutations, seed, testing)
@@ -181,15 +181,15 @@ def check_learned_null(null: NullLike, groups: Any, strata: Any) -> Null:
 
 def split_samples(m: int, n: int, train: Any, swap: bool, null: Null, seed: int) -> list[Split]:
     """The rows of m and n to learn from and to test: once, or with ``swap`` also the other way round."""
-    groups, strata = null.row_labels(m, n) if isinstance(null, Permutation) else (None, None)
     null.check(m, n)
+    groups, strata = null.row_labels() if isinstance(null, Permutation) else (None, None)
     first = split_rows(m, n, train, groups=groups, strata=strata, rng=seed)
     return [first, split_rows(m, n, first.swapped())] if swap else [first]
 
 
-def take_labels(null: Null, split: Split, m: int, n: int) -> Null:
+def take_labels(null: Null, split: Split, m: int) -> Null:
     """The null distribution for the tested rows: with their groups and strata."""
     if not isinstance(null, Permutation):
         return null
     rows = np.concatenate([split.test_x, m + split.test_y])
-    return Permutation(*(None if labels is None else labels[rows] for labels in null.row_labels(m, n)))
+    return Permutation(*(None if labels is None else labels[rows] for labels in null.row_labels()))

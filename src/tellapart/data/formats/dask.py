@@ -38,6 +38,8 @@ class Dask(Format):
 class DaskChunks:
     """A Dask array, a chunk of rows at a time."""
 
+    in_file = False
+
     def __init__(self, array: Any, label: str) -> None:
         if any(math.isnan(side) for side in array.shape):
             raise InputError(f"{label} is a Dask array of unknown length. Call compute_chunk_sizes() on it.")

@@ -64,6 +64,8 @@ class Header(NamedTuple):
 class ColumnsFirst:
     """A .npy file that holds one column after the other (NumPy's Fortran order)."""
 
+    in_file = True
+
     def __init__(self, path: Path, label: str, header: Header) -> None:
         self.shape, self.dtype = header.shape, header.dtype
         self._numbers = Plain(path, label, header.start, header.dtype, (math.prod(header.shape), 1))

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._util.errors import InputError
+from ..._util.errors import InputError, InputFileError
 from ..._util.extras import extra
 from ..arrays import Array
 from ..frames import open_frame, table_from_frame
@@ -71,6 +71,8 @@ class Parquet(Format):
 class Parts:
     """Numbers in one or more Parquet files with the same columns."""
 
+    in_file = True
+
     def __init__(self, paths: list[Path], label: str, names: tuple[str, ...], rows: int, dtype: np.dtype[Any]) -> None:
         self.paths, self.label, self.names, self.dtype = paths, label, names, dtype
         self.shape: tuple[int, ...] = (rows, len(names))
@@ -107,7 +109,7 @@ class Parts:
             try:
                 file = parquet.ParquetFile(path)
             except FileNotFoundError:
-                raise FileNotFoundError(f"{self.label}: the part {path} is not there.") from None
+                raise InputFileError(f"{self.label}: the part {path} is not there.") from None
             with file:
                 for batch in file.iter_batches(batch_size=_BATCH, columns=list(self.names)):
                     yield np.stack([batch.column(n).to_numpy(zero_copy_only=False) for n in self.names], axis=1)

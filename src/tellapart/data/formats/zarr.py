@@ -81,6 +81,8 @@ class Zarr(Format):
 class ZarrChunks:
     """An array in a zarr store."""
 
+    in_file = True
+
     def __init__(self, path: Path, label: str) -> None:
         self.path, self.label = path.absolute(), label
         array = self._open()

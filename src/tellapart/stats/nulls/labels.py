@@ -70,15 +70,18 @@ def exchangeable(sizes: Array, strata: Array | None) -> list[Array]:
     return [np.flatnonzero(kind.reshape(-1) == k) for k in range(both.shape[1])]
 
 
-def check_labels(values: Any, m: int, n: int, name: str) -> Array | None:
+def as_labels(values: Any) -> Array | None:
     """One label a row of both samples, from one array or a pair of them."""
-    if values is None:
-        return None
+    if values is None or isinstance(values, np.ndarray):
+        return values
     parts = values if isinstance(values, tuple) and len(values) == 2 else [values]
-    labels = np.concatenate([np.asarray(part) for part in parts])
-    if labels.shape != (m + n,):
-        raise InputError(f"{name} must have one label for each of the {m + n} rows, but has shape {labels.shape}.")
-    return labels
+    return np.concatenate([np.asarray(part) for part in parts])
+
+
+def check_count(labels: Array | None, rows: int, name: str) -> None:
+    """Complain where there is not one label for each row."""
+    if labels is not None and labels.shape != (rows,):
+        raise InputError(f"{name} must have one label for each of the {rows} rows, but has shape {labels.shape}.")
 
 
 def check_exchange(m: int, n: int, groups: Array | None, strata: Array | None) -> None:

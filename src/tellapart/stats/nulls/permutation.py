@@ -12,7 +12,7 @@ from torch import Tensor
 from ... import engine
 from ...data import reindex
 from .base import Finish, Null, NullDistribution, Problem
-from .labels import check_exchange, check_labels, draw_labels, of_labels, with_observed
+from .labels import as_labels, check_count, check_exchange, draw_labels, of_labels, with_observed
 
 #: Numbers of labels that are converted to float64 at a time.
 _COLUMNS = 4096
@@ -52,11 +52,14 @@ class Permutation(Null):
 
     def check(self, m: int, n: int) -> None:
         """Complain about groups and strata that cannot be relabelled."""
-        check_exchange(m, n, *self.row_labels(m, n))
+        groups, strata = self.row_labels()
+        check_count(groups, m + n, "groups")
+        check_count(strata, m + n, "strata")
+        check_exchange(m, n, groups, strata)
 
-    def row_labels(self, m: int, n: int) -> tuple[Any, Any]:
+    def row_labels(self) -> tuple[Any, Any]:
         """Groups and strata of all rows, as arrays."""
-        return check_labels(self.groups, m, n, "groups"), check_labels(self.strata, m, n, "strata")
+        return as_labels(self.groups), as_labels(self.strata)
 
     def prepare(self, problem: Problem, count: int) -> tuple[engine.Pass, Finish]:
         """Quadratic forms of all labellings."""
@@ -64,7 +67,7 @@ class Permutation(Null):
         problem.check_room(3 * (m + n) * count)
         rng = problem.rng
         order = np.arange(m + n) if problem.kernel.keeps_row_order else rng.permutation(m + n)
-        groups, strata = self.row_labels(m, n)
+        groups, strata = self.row_labels()
         labels = draw_labels(rng, m, n, count, groups, strata)
         S = with_observed(order < m, labels if groups is None and strata is None else labels[order])
         work = engine.forms_pass(
@@ -84,7 +87,7 @@ class Permutation(Null):
         The test is one-sided: a function that was learned is larger on X, or it has learned nothing.
         """
         N = len(values)
-        S = with_observed(np.arange(N) < m, draw_labels(rng, m, N - m, count, *self.row_labels(m, N - m)))
+        S = with_observed(np.arange(N) < m, draw_labels(rng, m, N - m, count, *self.row_labels()))
         centred = values.double() - values.double().mean()
         columns = max(1, min(_COLUMNS, max_memory // 8 // (16 * N)))
         # Centred values sum to 0: what X has, Y lacks.

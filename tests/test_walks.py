@@ -1,0 +1,112 @@
+"""The walks of docs/DESIGN.md: the calls come in that order, and no value is checked, split or converted twice."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+import tellapart as ta
+
+PAGE = (Path(__file__).parents[1] / "docs" / "DESIGN.md").read_text(encoding="utf-8")
+ROOT = os.path.dirname(ta.__file__)
+
+#: What is done to a sample, which must be done once to each of two, and what is done once to both.
+TO_EACH = {
+    "data.sample.float_tensor",
+    "data.sample.check_values",
+    "data.read._open",
+    "data.read._check_content",
+    "data.tables.check_table",
+    "data.encoding.Encoding.encode",
+}
+TO_BOTH = {
+    "data.options.check_options",
+    "data.read.read_pair_with",
+    "data.points._check_alike",
+    "data.matching.check_schema",
+    "data.matching.match_checked",
+    "data.encoding.Encoding.fit_matched",
+    "learning.splits.split_rows",
+    "stats.nulls.__init__.as_null",
+    "_util.memory.memory_budget",
+    "twosample.fixed.choose_kernel",
+}
+
+
+def steps(title: str) -> list[str]:
+    """The calls that the page lists for a walk."""
+    found = re.search(rf"^\*\*{re.escape(title)}\*\*\n\n(.*?)\n\n", PAGE, re.DOTALL | re.MULTILINE)
+    assert found is not None, title
+    return re.findall(r"`([\w.]+)`", found[1])
+
+
+def calls(function) -> list[str]:
+    """The functions of the library that a call runs through, in order."""
+    made = []
+
+    def note(frame, event, _):
+        if event == "call" and frame.f_code.co_filename.startswith(ROOT):
+            module = os.path.relpath(frame.f_code.co_filename, ROOT)[:-3].replace(os.sep, ".")
+            name = getattr(frame.f_code, "co_qualname", frame.f_code.co_name)
+            made.append(f"{module}.{name}")
+
+    sys.setprofile(note)
+    try:
+        function()
+    finally:
+        sys.setprofile(None)
+    return made
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    monkeypatch.chdir(tmp_path)
+    for name in ("a", "b"):
+        pd.DataFrame(rng.normal(size=(40, 3)), columns=list("xyz")).to_csv(f"{name}.csv", index=False)
+        np.save(f"{name}.npy", rng.normal(size=(40, 3)))
+
+
+QUICK = {"permutations": 39, "stability": 0, "rng": 0, "learning": {"steps": 2}}
+
+
+def of_cluster() -> None:
+    from distributed import Client, LocalCluster
+
+    with LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None) as local:
+        with Client(local) as client:
+            ta.mmd_test("a.npy", "b.npy", rng=0, cluster=client)
+
+
+WALKS = {
+    "mmd_test(X, Y)": lambda: ta.mmd_test(np.load("a.npy"), np.load("b.npy"), rng=0),
+    'compare("a.csv", "b.csv").to_html(…)': lambda: ta.compare("a.csv", "b.csv", **QUICK).to_html("r.html"),
+    "t_statistic(X, Y, kernel).backward()": lambda: ta.t_statistic(
+        *(torch.from_numpy(np.load(f"{n}.npy")) for n in "ab"), ta.kernels.Gaussian(1.0)
+    ).backward(),
+    'mmd_test("a.npy", "b.npy", cluster=…)': of_cluster,
+}
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="names of methods are not known to older Pythons")
+@pytest.mark.xdist_group("dask")
+@pytest.mark.usefixtures("files", "one_thread")
+@pytest.mark.parametrize("walk", WALKS)
+def test_the_calls_come_in_order_and_nothing_is_done_twice(walk):
+    made = calls(WALKS[walk])
+    rest = iter(made)
+    for step in steps(walk):
+        assert step in rest, f"{step} does not come where the page has it"
+    counts = Counter(made)
+    if "cluster" in walk:
+        del counts["data.sample.float_tensor"]  # of rows in files: block by block, as they are read
+    assert {name: counts[name] for name in TO_EACH if counts[name] > 2} == {}
+    assert {name: counts[name] for name in TO_BOTH if counts[name] > 1} == {}

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 #: Tests with one of these fixtures share an expensive one, or ports: one process runs them all.
-SHARED = {"client": "dask", "browser": "browser"}
+SHARED = {"client": "dask", "browser": "browser", "two_ranks": "ranks"}
 
 
 def pytest_collection_modifyitems(items):

@@ -444,6 +444,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
 
 
+@pytest.mark.serial
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="peak memory is read in kilobytes as Linux gives it")
 def test_gradient_of_t_on_20_000_points_in_little_memory():
     run = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True)

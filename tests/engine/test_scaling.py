@@ -231,6 +231,7 @@ print(peak() - before)
 """
 
 
+@pytest.mark.serial
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="the peak is read there")
 def test_memory_is_bounded_by_max_memory_and_not_by_the_data(tmp_path):
     """40 MB of rows in 10 MB."""

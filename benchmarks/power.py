@@ -37,7 +37,7 @@ from tellapart import datasets
 from tellapart._util.files import write_json
 from tellapart.data.files import read_idx
 from tellapart.stats import nulls
-from tellapart.twosample.learned import bonferroni
+from tellapart.stats.pvalues import bonferroni
 
 Pair = tuple[Tensor, Tensor]
 #: Repetitions after which p-values are written: some take a minute.
@@ -135,7 +135,7 @@ def median(X: Tensor, Y: Tensor, settings: Settings, seed: int) -> list[float]:
 
 
 def learned(X: Tensor, Y: Tensor, settings: Settings, seed: int, *, kernel: str, criterion: Any = "t") -> list[float]:
-    effort = {"permutations": settings.permutations, "steps": settings.steps}
+    effort = {"permutations": settings.permutations, "learning": {"steps": settings.steps}}
     result = ta.learned_test(X, Y, kernel, criterion, swap=True, rng=seed, **effort)
     return [half.test.pvalue for half in result.halves]
 
@@ -164,7 +164,8 @@ def classified(train: Pair, test: Pair, settings: Settings, seed: int) -> float:
     probabilities = model.predict_proba(torch.cat(test).flatten(1).numpy())[:, 1].clip(1e-6, 1 - 1e-6)
     log_odds = torch.from_numpy(np.log(probabilities / (1 - probabilities)))
     draws = np.random.default_rng(seed)
-    return float(nulls.means(log_odds, len(test[0]), settings.permutations, draws).pvalue(1e-12))
+    null = nulls.Permutation().draw_means(log_odds, len(test[0]), settings.permutations, draws, 10**9)
+    return float(null.pvalue(1e-12))
 
 
 def on_halves(X: Tensor, Y: Tensor, settings: Settings, seed: int, *, of: Callable[..., float]) -> list[float]:

@@ -16,7 +16,7 @@ from .learning import (
     select_bandwidth,
     split_rows,
 )
-from .stats import losses
+from .stats import losses, nulls
 from .stats.estimators import (
     BlockEstimate,
     Estimate,
@@ -62,6 +62,7 @@ __all__ = [
     "mmd2_variance",
     "mmd_test",
     "mmd_test_cost",
+    "nulls",
     "select_bandwidth",
     "split_rows",
     "t_statistic",

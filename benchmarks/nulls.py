@@ -17,6 +17,7 @@ import torch
 
 import tellapart as ta
 from engine import alone, points, timed_in_turns
+from tellapart.engine import Compute
 from tellapart.kernels import Gaussian, Grid
 from tellapart.stats import nulls
 
@@ -65,7 +66,10 @@ def grid_against_one(null: str, count: int, permutations: int) -> dict[str, floa
     kernels = {"one": Gaussian(1.0).requires_grad_(False), "grid": Grid(np.logspace(-1.7, 1.7, count).tolist())}
 
     def draw(kernel):
-        return lambda: getattr(nulls, null)(nulls.Problem(kernel, X, Y, np.random.default_rng(0)), permutations)
+        drawn = nulls.as_null(null)
+        return lambda: drawn.draw(
+            nulls.Problem(kernel, X, Y, np.random.default_rng(0), Compute(threads=1)), permutations
+        )
 
     with torch.no_grad():
         return timed_in_turns({name: draw(kernel) for name, kernel in kernels.items()}, 11)

@@ -19,7 +19,7 @@ import tellapart as ta
 from tellapart import engine
 from tellapart.kernels import Grid
 from tellapart.stats import nulls
-from tellapart.stats.estimators import mmd2_from, second_order_from, variance_from
+from tellapart.stats.estimators import estimate_from
 
 PROBLEMS = {
     "blob_d": lambda rng: ta.datasets.blob_d(270, rng=rng),
@@ -42,8 +42,10 @@ def trial(problem: str, seed: int, bandwidths: list[float]) -> tuple[dict[str, i
     grid = Grid(bandwidths)
     with torch.no_grad():
         s = engine.sums(grid, X, Y, squares=True)
-        u, v, v2 = (np.asarray(part(s)) for part in (mmd2_from, variance_from, second_order_from))
-        null = nulls.permutation(nulls.Problem(grid, X, Y, np.random.default_rng(seed)), 199)
+        found = estimate_from(s)
+        u, v, v2 = (np.asarray(part) for part in (found.mmd2, found.variance, found.second_order))
+        problem = nulls.Problem(grid, X, Y, np.random.default_rng(seed), engine.Compute())
+        null = nulls.Permutation().draw(problem, 199)
     chosen = {name: int(np.argmax(u / np.sqrt(rule(v, v2)))) for name, rule in RULES.items()}
     return chosen, np.asarray(null.pvalue(1e-6)) <= ALPHA
 
@@ -55,7 +57,7 @@ def main() -> None:
     options = parser.parse_args()
     print(f"{'':18}" + "".join(f"{name:>14}" for name in [*RULES, "best choice"]))
     for problem in options.problems:
-        bandwidths = ta.default_bandwidths(*PROBLEMS[problem](10**6), 20).tolist()
+        bandwidths = ta.default_bandwidths(*PROBLEMS[problem](10**6), 20, rng=0).tolist()
         trials = [trial(problem, seed, bandwidths) for seed in range(options.repetitions)]
         rates = np.mean([rejected for _, rejected in trials], axis=0)
         power = [rates[[chosen[name] for chosen, _ in trials]].mean() for name in RULES]

@@ -94,11 +94,11 @@ class Preparation(OnTiles):
         self.threads = 1 if sum(tiling.sizes) <= FEW else self.threads
 
     def panels(self, workers: int) -> list[range]:
-        """A few for each worker."""
+        """Strips in a few panels for each worker."""
         return branches(len(self.tiling.strips), 8 * workers)
 
     def size(self, panel: range) -> int:
-        """All strips alike."""
+        """The number of strips."""
         return len(panel)
 
     @torch.no_grad()
@@ -107,11 +107,11 @@ class Preparation(OnTiles):
         plan = refined = self.tiling.plan
         for strip in panel:
             checkpoint()
-            refined = self.tiling.kernel.refine_plan(refined, self.tiling.prepared.of_strip(strip, plan))
+            refined = self.tiling.kernel.refine_plan(refined, self.tiling.prepared.strip_features(strip, plan))
         return None if refined is plan else refined
 
     def join(self, left: Plan | None, right: Plan | None) -> Plan | None:
-        """Refined by both."""
+        """The plan, refined by both parts."""
         return merge_plans(left, right) if left is not None and right is not None else left or right
 
 
@@ -150,7 +150,7 @@ class Strips(OnTiles):
             return tree(reduction.join, map(reduction.close, strips, states))
 
     def join(self, left: Any, right: Any) -> Any:
-        """As the reduction does."""
+        """Two neighbouring parts as one, as the reduction joins them."""
         return self.reduction.join(left, right)
 
     def _tiles(self, rows: Block, columns: Block) -> Iterable[Tensor]:

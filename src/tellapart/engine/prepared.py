@@ -55,7 +55,7 @@ class Prepared:
         vars(self).update(state)
         self._set_up()
 
-    def of_strip(self, number: int, plan: Plan) -> Features:
+    def strip_features(self, number: int, plan: Plan) -> Features:
         """The features of a strip's rows, kept or made."""
         with self._lock:
             found = self._kept.get(number)
@@ -70,28 +70,28 @@ class Prepared:
                 self._kept.popitem(last=False)
         return made
 
-    def of_block(self, block: Block, plan: Plan) -> Features:
+    def block_features(self, block: Block, plan: Plan) -> Features:
         """The features of one strip's rows, or of several strips'."""
         if self.resident:
-            return take(self._joined(plan)[block.sample], block.local)
+            return take(self._whole_features(plan)[block.sample], block.local)
         first, last = (bisect_left(self._edges, edge) for edge in (block.pooled.start, block.pooled.stop))
-        return joined([self.of_strip(number, plan) for number in range(first, last)])
+        return concatenate_features([self.strip_features(number, plan) for number in range(first, last)])
 
-    def _joined(self, plan: Plan) -> list[Features]:
+    def _whole_features(self, plan: Plan) -> list[Features]:
         """The features of all strips of each sample, in one piece."""
         with self._joining:
             if not self._whole:
                 of_sample: list[list[Features]] = [[] for _ in self.samples]
                 for number, strip in enumerate(self.strips):
-                    of_sample[strip.sample].append(self.of_strip(number, plan))
-                self._whole, self._kept = [joined(parts) for parts in of_sample], OrderedDict()
+                    of_sample[strip.sample].append(self.strip_features(number, plan))
+                self._whole, self._kept = [concatenate_features(parts) for parts in of_sample], OrderedDict()
             return self._whole
 
 
-def joined(parts: Sequence[Features]) -> Features:
+def concatenate_features(parts: Sequence[Features]) -> Features:
     """The features of some blocks, one after the other."""
     if len(parts) == 1:
         return parts[0]
     if isinstance(parts[0], Tensor):
         return torch.cat(list(parts))
-    return tuple(joined(part) for part in zip(*parts, strict=True))
+    return tuple(concatenate_features(part) for part in zip(*parts, strict=True))

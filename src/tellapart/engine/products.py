@@ -152,10 +152,12 @@ class _FormsReduction:
     def close(self, rows: Block, state: Any) -> Any:
         S = self._columns(rows)[:, : self.S.shape[1]]
         # One member after the other: what they need together would not stay in a core's cache.
-        return [torch.stack(parts) for parts in zip(*(self._closed(S, product) for product in state), strict=True)]
+        return [
+            torch.stack(parts) for parts in zip(*(self._sum_products(S, product) for product in state), strict=True)
+        ]
 
     @staticmethod
-    def _closed(S: Tensor, product: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def _sum_products(S: Tensor, product: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         count = S.shape[1]
         forms = (S * product[:, :count]).sum(0, dtype=torch.float64)
         sums = product.sum(0, dtype=torch.float64)

@@ -98,10 +98,10 @@ def sums_pass(
 ) -> tuple[Pass, Callable[[tuple[Tensor, ...]], Sums]]:
     """The work of `sums`, and what makes `Sums` of its results."""
     tiling = Tiling(kernel, [X, Y], additive=additive, compute=compute)
-    return Pass(_SumsReduction(tiling, squares), tiling, compute), partial(_named, len(X), len(Y))
+    return Pass(_SumsReduction(tiling, squares), tiling, compute), partial(_as_sums, len(X), len(Y))
 
 
-def _named(m: int, n: int, results: tuple[Tensor, ...]) -> Sums:
+def _as_sums(m: int, n: int, results: tuple[Tensor, ...]) -> Sums:
     rows, norms, diagonals = results
     return Sums(
         m=m,

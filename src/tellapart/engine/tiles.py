@@ -170,13 +170,13 @@ class Tiling:
     def tiles(self, rows: Block, columns: Block) -> Iterator[Tensor]:
         """The tiles of all members between two blocks; each is gone when this thread makes the next."""
         shape = (rows.local.stop - rows.local.start, columns.local.stop - columns.local.start)
-        a, b = map(self._of_block, (rows, columns))
+        a, b = map(self._features_of, (rows, columns))
         return self.kernel.tiles(a, b, self.plan, self.scratch("tile", shape))
 
-    def _of_block(self, block: Block) -> Features:
+    def _features_of(self, block: Block) -> Features:
         if self.detached:
             return take(self.detached[block.sample], block.local)
-        return self.prepared.of_block(block, self.plan)
+        return self.prepared.block_features(block, self.plan)
 
     def scratch(self, name: str, shape: tuple[int, int]) -> Tensor:
         """Memory of this thread, uninitialised, the same at every call: fresh memory is slow memory."""

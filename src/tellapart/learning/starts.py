@@ -86,7 +86,8 @@ def marginal_z_scores(pooled: Tensor, m: int, compute: Compute) -> Tensor:
     pairs = min(_PAIRS_AT_A_TIME, compute.max_memory / (2 * _BYTES))
     count = min(max(int(pairs / N**2), 1), units.shape[1])
     # Made once: to free large blocks and ask for them again leaves holes that are never filled.
-    memory = [torch.empty(N * N * count, dtype=t, device=units.device) for t in (torch.float32,) * 2 + (torch.float64,)]
+    kinds = torch.float32, torch.float32, torch.float64
+    memory = [torch.empty(N * N * count, dtype=kind, device=units.device) for kind in kinds]
     for columns in units.T.split(count):
         size = N * N * len(columns)
         squares, K, doubles = (part[:size].view(N, N, len(columns)).permute(2, 0, 1) for part in memory)

@@ -31,7 +31,7 @@ def all_gather_rows(x: Tensor, y: Tensor, gather: Gather) -> tuple[Tensor, Tenso
         return x, y
     rows_x, rows_y = exchange_row_counts(x, y, gather)
     group = _group(gather)
-    return _Gathered.apply(x, rows_x, group), _Gathered.apply(y, rows_y, group)
+    return _GatherRows.apply(x, rows_x, group), _GatherRows.apply(y, rows_y, group)
 
 
 def exchange_row_counts(x: Tensor, y: Tensor, gather: Gather) -> list[list[int]]:
@@ -60,7 +60,7 @@ def _group(gather: Gather) -> Any:
     return dist.group.WORLD if gather is True else gather
 
 
-class _Gathered(torch.autograd.Function):
+class _GatherRows(torch.autograd.Function):
     """``rows[r]`` rows come from rank r. Collectives want equal shapes, so they travel in batches of the largest."""
 
     @staticmethod

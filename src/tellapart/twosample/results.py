@@ -1,4 +1,4 @@
-"""What a test found."""
+"""Results of tests: what was found, and with which kernel."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class Problem:
 
     @property
     def sizes(self) -> tuple[int, int]:
-        """m and n."""
+        """The numbers of rows, m and n."""
         return len(self.X), len(self.Y)
 
     def check_room(self, need: int) -> None:

@@ -161,7 +161,7 @@ def plain_t(X: torch.Tensor, Y: torch.Tensor, log_scales: torch.Tensor) -> torch
         m, n, Kxx.sum(1), Kyy.sum(1), Kxy.sum(1), Kxy.sum(0), Kxx.square().sum(), Kyy.square().sum(),
         Kxy.square().sum(), torch.diagonal(Kxx).sum(), torch.diagonal(Kyy).sum(), None,
     )  # fmt: skip
-    return ta.stats.estimators.estimate_from(s).t
+    return ta.stats.formulas.estimate_from(s).t
 
 
 def step_plain(m: int, d: int) -> Callable[[], object]:

@@ -19,7 +19,7 @@ import tellapart as ta
 from tellapart import engine
 from tellapart.kernels import Grid
 from tellapart.stats import nulls
-from tellapart.stats.estimators import estimate_from
+from tellapart.stats.formulas import estimate_from
 
 PROBLEMS = {
     "blob_d": lambda rng: ta.datasets.blob_d(270, rng=rng),

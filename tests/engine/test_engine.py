@@ -260,7 +260,7 @@ def test_gradient_of_t_is_that_of_maths_section_3():
         m, n, xx.sum(1), yy.sum(1), xy.sum(1), xy.sum(0), xx.square().sum(), yy.square().sum(), xy.square().sum(),
         torch.zeros(()), torch.zeros(()), None,
     )  # fmt: skip
-    of_xx, _, of_xy = torch.autograd.grad(ta.stats.estimators.variance_from(s), blocks)
+    of_xx, _, of_xy = torch.autograd.grad(ta.stats.formulas.variance_from(s), blocks)
 
     def falling(m, r):
         return math.prod(range(m - r + 1, m + 1))

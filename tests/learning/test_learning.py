@@ -43,7 +43,7 @@ def test_ard_finds_one_coordinate_of_fifty(seeds):
 def test_coordinates_alone_are_measured_in_deviations_of_the_null():
     """Against MMD² and the permutation variance of the estimators."""
     from tellapart import engine
-    from tellapart.stats.estimators import permutation_variance_from
+    from tellapart.stats.formulas import permutation_variance_from
 
     X, Y = one_differs(40, 6, d=3, which=0)
     X[:, 2] = Y[:, 2] = 5.0

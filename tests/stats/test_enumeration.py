@@ -1,7 +1,7 @@
 """The strongest oracle: every possible sample of a small discrete space.
 
 Over all of them, weighted with their probabilities, E[U] = MMD² and E[V] = Var(U) must hold exactly (in float64: to
-twelve digits), not nearly. All samples go through the formulas of `tellapart.stats.estimators` as one batch of `Sums`.
+twelve digits), not nearly. All samples go through the formulas of `tellapart.stats.formulas` as one batch of `Sums`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import torch
 
 from tellapart.engine import Sums, sums
 from tellapart.kernels import Precomputed
-from tellapart.stats.estimators import mmd2_from, permutation_variance_from, second_order_from, variance_from
+from tellapart.stats.formulas import mmd2_from, permutation_variance_from, second_order_from, variance_from
 
 # Unequal diagonals, so that nothing can hide in k(x, x) = 1.
 KERNELS = {

@@ -10,7 +10,7 @@ import torch
 
 import tellapart as ta
 from tellapart.engine import quadratic_forms, sums
-from tellapart.stats.estimators import permutation_variance_from
+from tellapart.stats.formulas import permutation_variance_from
 
 CASES = json.loads((Path(__file__).parents[1] / "golden" / "golden.json").read_text())["cases"]
 

@@ -23,7 +23,7 @@ import tellapart as ta
 from tellapart.engine import Compute, tiles
 from tellapart.kernels import Gaussian, Grid, Precomputed
 from tellapart.stats import nulls
-from tellapart.stats.estimators import mmd2_of_labels
+from tellapart.stats.formulas import mmd2_of_labels
 from tellapart.stats.nulls import Binned, Null, NullDistribution, Paired, Permutation, Wild
 from tellapart.stats.nulls.labels import draw_labels, draw_subsets
 
@@ -97,7 +97,7 @@ def test_permuted_statistics_have_the_exact_variance(m, n):
     with torch.no_grad():
         distribution = Permutation().draw(problem(X, Y), 40_000).distribution
     sums = ta.engine.sums(Gaussian(1.0), torch.as_tensor(X), torch.as_tensor(Y))
-    exact = ta.stats.estimators.permutation_variance_from(sums).item()
+    exact = ta.stats.formulas.permutation_variance_from(sums).item()
     assert distribution.var().item() == pytest.approx(exact, rel=0.05)
     assert abs(distribution.mean().item()) < 4 * math.sqrt(exact / 40_000)
 

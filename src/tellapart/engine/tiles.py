@@ -28,8 +28,10 @@ KEEP_BYTES = 2**27
 #: Strips at the most for which points that are not kept are read and prepared once.
 PANEL = 16
 #: Seconds of work that are worth a thread: on a machine that does other things too, one that is started for less is
-#: waited for longer than it works. The time of an entry, and of an operation of a matrix product, by rule of thumb.
-SECONDS_PER_THREAD, SECONDS_PER_ENTRY, SECONDS_PER_PRODUCT = 10e-3, 3e-9, 4e-11
+#: waited for longer than it works. (With four processes for each core, two threads were slower than one below 50 ms of
+#: work, up to eight times so at 2 ms, and as fast or faster beyond.) The time of an entry, and of an operation of a
+#: matrix product, by rule of thumb.
+SECONDS_PER_THREAD, SECONDS_PER_ENTRY, SECONDS_PER_PRODUCT = 25e-3, 3e-9, 4e-11
 
 
 class Tiling:

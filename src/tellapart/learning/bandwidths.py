@@ -19,7 +19,7 @@ from ..data import Points, as_pair, as_points, reindex
 from ..engine import Compute, MemoryLike, computing
 from ..kernels import Gaussian, Grid, Stationary
 from ..stats import nulls
-from ..stats.estimators import block_estimate_from, estimate_from, ratio
+from ..stats.formulas import block_estimate_from, estimate_from, ratio
 from ..stats.pvalues import attainable_level, check_level, critical_value
 
 #: Rows looked at: the median of a hundred thousand distances is known well enough.

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ..engine import Compute
 from ..kernels import ARD, MLP, Deep, Gaussian, Kernel, as_kernel
-from ..stats.estimators import mmd2_of_totals, relabelling_variance
+from ..stats.formulas import mmd2_of_totals, relabelling_variance
 from .bandwidths import median_distance
 
 #: Kernels that can be named instead of made.

@@ -12,7 +12,8 @@ from torch import Tensor, nn
 from .._util.memory import memory_budget
 from ..engine import MemoryLike
 from ..kernels import as_kernel
-from .estimators import Estimator, mmd2, t_statistic
+from .estimators import mmd2, t_statistic
+from .formulas import Estimator
 from .gather import Gather, all_gather_rows, check_gather, exchange_row_counts
 
 #: Below this a biased MMD² is rounding, and its root has no slope that means anything.

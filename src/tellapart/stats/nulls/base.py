@@ -110,7 +110,7 @@ class Null:
     ...         observed = engine.sums(problem.kernel, problem.X, problem.Y, compute=problem.compute)
     ...         scale = (1 / m + 1 / n) / (m + n)
     ...         return NullDistribution(mmd2_from(observed), scale * both.forms)
-    >>> from tellapart.stats.estimators import mmd2_from
+    >>> from tellapart.stats.formulas import mmd2_from
     >>> X = np.random.default_rng(0).normal(size=(50, 2))
     >>> ta.mmd_test(X, X + 1, null=Rademacher(), rng=0).reject(0.05)
     True

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from ... import engine
-from ..estimators import mmd2_from, permutation_variance_from
+from ..formulas import mmd2_from, permutation_variance_from
 from .base import Finish, Null, NullDistribution, Problem
 
 

@@ -10,7 +10,7 @@ import torch
 
 from ... import engine
 from ..._util.errors import InputError
-from ..estimators import mmd2_of_labels
+from ..formulas import mmd2_of_labels
 from .base import NullDistribution
 
 Array: TypeAlias = "np.ndarray[Any, Any]"

@@ -10,7 +10,7 @@ import torch
 from ... import engine
 from ..._util.errors import InputError, InputMemoryError
 from ...kernels import probe_rows
-from ..estimators import mmd2_from
+from ..formulas import mmd2_from
 from .base import Null, NullDistribution, Problem
 
 

@@ -11,7 +11,7 @@ import torch
 
 from ... import engine
 from ..._util.errors import InputError
-from ..estimators import mmd2_of_labels, mmd2_of_totals
+from ..formulas import mmd2_of_labels, mmd2_of_totals
 from .base import Finish, Null, NullDistribution, Problem
 
 

@@ -23,6 +23,8 @@ Array: TypeAlias = "np.ndarray[Any, Any]"
 Sums: TypeAlias = Mapping[Member, tuple[Tensor, Tensor]]
 
 _KINDS = ("location", "scale", "shape", "shape")
+#: A column is said to differ in location or scale where that says at least this much of what its shape says.
+_PLAIN = 0.6
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,7 +192,7 @@ class Judge:
                 k1, k2, k3 = ((weights[some] ** p).sum(1)[:, None] * self.degrees for p in (1, 2, 3))
                 single[f, some] = upper_tail(q, k1, 2 * k2, math.sqrt(8) * k3 / k2**1.5)
             shared[f"all columns: {name}"] = np.einsum("dk,dkb->b", weights, squares)
-        best = single[:, :, self.observed].argmax(0)
+        best = _plainest(single[:, :, self.observed])
         signs = self._signs(self.contrasts.observed(torch.from_numpy(P[:, :2])))
         # cos(πu) falls as u grows, and cos(2πu) is large at both ends.
         directions = [-signs[:, 0], signs[:, 1], np.zeros(d, int), np.zeros(d, int)]
@@ -230,3 +232,11 @@ class Judge:
         if not len(scores):
             return None
         return Answer(power_mean(scores, FLAT), names[int(np.argmax(scores[:, self.observed]))])
+
+
+def _plainest(scores: Array) -> Array:
+    """For each column its best form (of the rows of ``scores``), or location or scale if these say nearly as much."""
+    plain = scores[:2].argmax(0)
+    enough = scores[:2].max(0) >= _PLAIN * scores.max(0)
+    found: Array = np.where(enough, plain, scores.argmax(0))
+    return found

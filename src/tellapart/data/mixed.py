@@ -118,7 +118,9 @@ def open_mixed(data: Sequence[Any], names: Sequence[str], options: ReadOptions, 
     for source in sources:
         if len(source) < at_least:
             raise InputError(f"{source.label} needs at least {at_least} rows, but has {len(source)}.")
-    encoding = Encoding.fit(sources[0], _concatenate(sources[1:]), standardise="auto" if _are_images(sources) else False)
+    encoding = Encoding.fit(
+        sources[0], _concatenate(sources[1:]), standardise="auto" if _are_images(sources) else False
+    )
     samples = [encoding.encode(source) for source in sources]
     notes = dict.fromkeys(f"{source.label}: {note}" for source in sources for note in source.notes)
     return Mixed(
@@ -154,14 +156,15 @@ def take_labels(data: Any, name: str, column: str, options: ReadOptions) -> tupl
         return replace(data, content=content), options, labels
     wanted = replace(options, columns=(column,), drop=None, missing="indicator", features=None, max_rows=None)
     source = open_source(data, name, replace(wanted, image_shape=None, image_size=None))
-    content = source.content
-    if isinstance(content, Table):
-        found = content.columns[0]
+    if isinstance(source.content, Table):
+        found = source.content.columns[0]
         if found.missing.any():
-            raise InputError(f"{source.label} has missing values in {column!r}, which is to say which rows belong together.")
+            raise InputError(
+                f"{source.label} has missing values in {column!r}, which is to say which rows belong together."
+            )
         labels = _values(found)
     else:
-        labels = content.values[:, 0] if isinstance(content, Rows) else np.empty(0)
+        labels = source.content.values[:, 0] if isinstance(source.content, Rows) else np.empty(0)
     drop = (*(options.drop or ()), column)
     columns = None if options.columns is None else tuple(c for c in options.columns if c != column)
     # Columns that are not wanted need not be dropped too.

@@ -104,7 +104,7 @@ class Rows:
         room = (most - 2 * self.needs.sums) // 2 // self.needs.row
         if room < 16:
             raise InputMemoryError(
-                f"The test takes about {2 * self.needs.sums + 64 * self.needs.row:,} bytes, but max_memory is {most:,}.",
+                f"It takes about {2 * self.needs.sums + 64 * self.needs.row:,} bytes, but max_memory is {most:,}.",
                 "Allow more with {max_memory}, or give fewer {permutations}.",
                 max_memory=...,
                 permutations=...,

@@ -48,7 +48,7 @@ def two_sample_test(
     progress: ProgressLike = None,
     **reading: Any,
 ) -> TwoSampleResult:
-    """Test whether two samples come from the same distribution, and say which columns differ. There is nothing to choose.
+    """Test whether two samples come from one distribution, and say which columns differ. There is nothing to choose.
 
     The test is exact at every sample size and uses every row. It compares all columns jointly (kernels at several
     bandwidths and ridges), one by one (location, scale, shape, shares of categories), in pairs (dependence) and, for
@@ -91,8 +91,8 @@ def two_sample_test(
 
     Notes
     -----
-    Time N · r (r + permutations + d) for each of about 8 bandwidths, with r ≤ 768 landmarks; memory for N · permutations
-    bits and for r (r + permutations) numbers, and a few blocks of rows.
+    Time N · r (r + permutations + d) for each of about 8 bandwidths, with r ≤ 768 landmarks; memory for N ·
+    permutations bits and for r (r + permutations) numbers, and a few blocks of rows.
 
     Examples
     --------
@@ -277,7 +277,8 @@ def _run(
     need = sum(sizes) * (permutations + 1) // (4 if len(sizes) == 2 else 1)
     if need > compute.max_memory and not compute.automatic:
         raise InputMemoryError(
-            f"So many permutations of {sum(sizes):,} rows take {need:,} bytes, but max_memory is {compute.max_memory:,}.",
+            f"{permutations} permutations of {sum(sizes):,} rows take {need:,} bytes, but max_memory is "
+            f"{compute.max_memory:,}.",
             "Give fewer {permutations}, or allow more with {max_memory}.",
             permutations=...,
             max_memory=...,

@@ -1,9 +1,9 @@
-"""Every number of the automatic test that was chosen, in one place. They were chosen on some problems, for all others."""
+"""Every number of the automatic test that was chosen, in one place: on some problems, for all others."""
 
 from __future__ import annotations
 
-#: Rows that features, bandwidths and ranks are fitted on at the most (below, ranks are exact), the numbers that these may
-#: have where rows are wide, and the rows that there are then at least.
+#: Rows that features, bandwidths and ranks are fitted on at the most (below, ranks are exact), the numbers that these
+#: may have where rows are wide, and the rows that there are then at least.
 SKETCH, SKETCH_NUMBERS, SKETCH_LEAST = 16_384, 2**25, 1_024
 #: Landmarks of kernel features, for rows of up to this many numbers and for wider ones.
 NARROW, LANDMARKS_NARROW, LANDMARKS = 3, 256, 768

@@ -196,7 +196,7 @@ class Judge:
         signs = self._signs(self.contrasts.observed(torch.from_numpy(P[:, :2])))
         # cos(πu) falls as u grows, and cos(2πu) is large at both ends.
         directions = [-signs[:, 0], signs[:, 1], np.zeros(d, int), np.zeros(d, int)]
-        described = [
+        described: list[tuple[tuple[int, ...], str, int]] = [
             ((int(column),), _KINDS[best[c]], int(directions[best[c]][c])) for c, column in enumerate(self.plan.numeric)
         ]
         return power_mean(single, FLAT), described, shared

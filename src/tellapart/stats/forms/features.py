@@ -187,7 +187,7 @@ def _divisor(scale: Array, varies: Array, layout: Layout) -> Array:
     """Columns get standard deviation 1, the indicators of a category together; pixels have one scale for all."""
     if layout.image_shape is not None:
         return np.full(layout.width, math.sqrt(float((scale[varies] ** 2).sum()) / layout.width) or 1.0)
-    divisor = scale.copy()
+    divisor: Array = scale.copy()
     for columns in map(list, layout.categories):
         divisor[columns] = math.sqrt(float((scale[columns] ** 2 * varies[columns]).sum())) or 1.0
     return divisor

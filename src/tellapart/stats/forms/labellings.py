@@ -187,9 +187,8 @@ def draw_labellings(
 
 
 def _column_sums(which: Array, weights: Array) -> Array:
-    if (weights == 1).all():
-        return np.count_nonzero(which, axis=0)
-    found: Array = (which * weights[:, None]).sum(0)
+    alone = bool((weights == 1).all())
+    found: Array = np.count_nonzero(which, axis=0) if alone else (which * weights[:, None]).sum(0)
     return found
 
 
@@ -247,10 +246,12 @@ def _draw_cells(members: Array, template: Array, samples: int, columns: int, rng
         return rng.permuted(np.repeat(template[:, None], columns, axis=1), axis=0)
     if units == 2:
         first = rng.integers(0, 2, (cells, columns), np.uint8)
-        return template[np.stack([first, 1 - first], axis=1)].reshape(-1, columns)
-    # The order of random keys is a random order.
-    places = rng.random((cells, units, columns)).argsort(axis=1)
-    return template[places].reshape(cells * units, columns)
+        places = np.stack([first, 1 - first], axis=1)
+    else:
+        # The order of random keys is a random order.
+        places = rng.random((cells, units, columns)).argsort(axis=1)
+    found: Array = template[places].reshape(cells * units, columns)
+    return found
 
 
 def _all_columns(exchange: Exchange, samples: int, count: int, rng: np.random.Generator) -> Array:

@@ -150,6 +150,7 @@ def _cholesky(K: Tensor) -> Tensor:
     size: Any = K.diagonal().mean().clamp(min=1e-300)
     for jitter in (_JITTER, 1e-3, 1e-1):
         K.diagonal().add_(jitter * len(K) * size)
+        factor: Tensor
         factor, failed = torch.linalg.cholesky_ex(K)
         if not failed:
             return factor

@@ -73,7 +73,7 @@ class PatchFeatures:
             squared = torch.matmul(patches, -2 * self.centres.T).add_(norms).add_((patches**2).sum(2, keepdim=True))
             parts.append(squared.clamp_(min=0).mul_(-0.5 / self.width**2).exp_().mean(1))
         found = torch.cat(parts)
-        return found if self.mean is None else (found - self.mean) / self.scale
+        return found if self.mean is None or self.scale is None else (found - self.mean) / self.scale
 
 
 def _planes(Z: Tensor, shape: tuple[int, ...]) -> Tensor:

@@ -71,7 +71,8 @@ def rank_cosines(U: Array) -> Tensor:
 
 def normal_scores(U: Array, rows: int) -> Tensor:
     """Normal quantiles of ranks."""
-    return torch.special.ndtri(torch.from_numpy(U).clamp(0.5 / rows, 1 - 0.5 / rows)).float()
+    found: Tensor = torch.special.ndtri(torch.from_numpy(U).clamp(0.5 / rows, 1 - 0.5 / rows))
+    return found.float()
 
 
 @dataclass(frozen=True, eq=False)

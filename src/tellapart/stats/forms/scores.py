@@ -22,7 +22,8 @@ def gamma_tail(shape: Any, y: Array) -> Array:
     p = torch.special.gammaincc(torch.tensor(a), torch.tensor(x)).numpy()
     with np.errstate(divide="ignore", invalid="ignore"):
         far = x - (a - 1) * np.log(x) + torch.lgamma(torch.tensor(a)).numpy()
-        return np.where(p > 1e-280, -np.log(np.maximum(p, 1e-300)), far)
+        found: Array = np.where(p > 1e-280, -np.log(np.maximum(p, 1e-300)), far)
+    return found
 
 
 def upper_tail(q: Array, mean: Any, variance: Any, skewness: Any) -> Array:

@@ -109,9 +109,7 @@ def _combine(
         for name in by_evidence
     }
     pvalue = float(rank_pvalue(total, observed))
-    return Verdict(
-        float(total[observed]), pvalue, np.delete(total, observed), families, coordinates, pairs, left_out
-    )
+    return Verdict(float(total[observed]), pvalue, np.delete(total, observed), families, coordinates, pairs, left_out)
 
 
 def sum_features(

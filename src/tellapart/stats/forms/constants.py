@@ -10,7 +10,7 @@ NARROW, LANDMARKS_NARROW, LANDMARKS = 3, 256, 768
 #: Degrees of freedom of the ridge filters, beside the kernel itself (MMD²); at most this share of the rows.
 DEGREES, LARGEST_SHARE = (4, 16, 64, 256), 0.4
 #: Bandwidths are at most so many, and at least about this factor apart; those of patch features are fewer.
-MAX_BANDWIDTHS, STEP, PATCH_BANDWIDTHS = 8, 1.01, 5
+MAX_BANDWIDTHS, STEP, PATCH_BANDWIDTHS = 8, 1.6, 5
 #: Rank cosines of each column.
 COSINES = 6
 #: Columns that are looked at one by one; those that vary most where there are more.
@@ -22,8 +22,8 @@ MAX_ADDITIVE = 600
 #: Patches: centres, their side at the most, images that they are drawn from.
 PATCHES, PATCH_SIDE, PATCH_IMAGES = 64, 5, 400
 #: Exponents of the power mean of 1/p: high where forms are few and alike (bandwidths), 1 (the harmonic mean of p) where
-#: they are many and different (columns, pairs), between for families.
-SHARP, FLAT, FAMILIES = 4.0, 1.0, 2.0
+#: they are many and different (columns, pairs, families).
+SHARP, FLAT, FAMILIES = 4.0, 1.0, 1.0
 #: Weights of families: kernels given by the user count as the kernel of ours.
 WEIGHTS = {"kernel": 2.0, "coordinates": 1.0, "pairs": 1.0, "patches": 2.0, "given": 2.0}
 #: Weights of the largest pair and of the sum over pairs.

@@ -37,7 +37,7 @@ class Contrasts:
         self._scale = np.sqrt(free / np.maximum(norms, 1e-300)).astype(np.float32).T
 
     def _within_strata(self, found: Labellings, strata: Array) -> tuple[Array, Array, float]:
-        """Shares (k, strata, labellings or 1) of the samples in each stratum: one for all unless groups are exchanged."""
+        """Shares (k, strata, labellings or 1) of the samples in each stratum, one for all unless groups move."""
         sizes = np.bincount(strata).astype(float)
         columns = slice(None) if found.by_group else slice(found.observed, found.observed + 1)
         shares = np.zeros((found.samples, len(sizes), found.count if found.by_group else 1))

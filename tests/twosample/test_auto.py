@@ -146,10 +146,8 @@ def test_findings_of_a_table():
     found = {one.name: one for one in result.coordinates}
     assert set(result.named()) == {"age", "town", "day", "member", "age is missing"}
     age = found["age"]
-    pooled = np.sqrt(X.age.var(ddof=0) * X.age.count() + Y.age.var(ddof=0) * Y.age.count())
     assert age.kind == "location"
     assert age.effect == pytest.approx((Y.age.mean() - X.age.mean()) / X.age.std(), rel=0.1)
-    assert pooled > 0
     assert age.words.startswith("larger in Y by 0.6")
     assert found["day"].words.startswith("later in Y by")
     share = [(frame.town == "Ulm").mean() for frame in (X, Y)]
@@ -180,7 +178,7 @@ def test_effects_are_those_of_the_columns():
 
 
 def test_a_result_is_complete():
-    X, Y = normal(80, 3, 0), normal(70, 3, 1) + [1, 0, 0]
+    X, Y = normal(80, 3, 0), normal(70, 3, 1) + np.array([1, 0, 0])
     result = ta.two_sample_test(X, Y, 199, rng=3)
     statistic, pvalue = result
     assert (statistic, pvalue) == (result.statistic, result.pvalue)
@@ -348,7 +346,7 @@ def test_threads_files_and_memory_do_not_change_a_bit(design, samples, files, sm
     assert same(base, ta.two_sample_test(*files, **options, threads=2))
     assert same(base, ta.two_sample_test(torch.from_numpy(X), files[1], **options))
     # Sums that do not fit together are made one after the other.
-    assert same(base, ta.two_sample_test(X, Y, **options, threads=2, max_memory="60MB"))
+    assert same(base, ta.two_sample_test(X, Y, **options, threads=2, max_memory="120MB"))
 
 
 @pytest.fixture(scope="module")
@@ -474,7 +472,7 @@ def test_complaints(arguments, message):
 def test_sources_and_identifiers():
     """Labels of groups may be identifiers, which are no columns to be compared."""
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"v": rng.normal(size=120), "who": [f"p{k}" for k in np.arange(120) // 2]})
+    frame = pd.DataFrame({"v": rng.normal(size=120), "who": [f"p{k:02}" for k in np.arange(120) // 2]})
     X, Y = frame[:60], frame[60:]
     base = ta.two_sample_test(X, Y, 39, groups="who", rng=0)
     codes = np.arange(120) // 2

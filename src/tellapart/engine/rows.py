@@ -21,7 +21,7 @@ from .executors import tree
 from .passes import branches
 
 #: Rows of a block, and the numbers that a block of wide rows may have.
-BLOCK, NUMBERS = 2_048, 2**23
+BLOCK, NUMBERS = 1_024, 2**22
 #: Runs at the most: more would not keep more threads busy, and each has sums of its own.
 RUNS = 32
 #: Operations that are worth a thread.
@@ -101,10 +101,11 @@ class Rows:
 
     def _shrink(self, most: int) -> None:
         """Smaller blocks, where the user allows no more memory than for these."""
-        room = (most - 2 * self.needs.sums) // 2 // self.needs.row
-        if room < 16:
+        room = most // 4 // self.needs.row
+        if room < 16 or 4 * self.needs.sums > most:
+            need = max(64 * self.needs.row, 4 * self.needs.sums)
             raise InputMemoryError(
-                f"It takes about {2 * self.needs.sums + 64 * self.needs.row:,} bytes, but max_memory is {most:,}.",
+                f"It takes {need:,} bytes, but max_memory is {most:,}.",
                 "Allow more with {max_memory}, or give fewer {permutations}.",
                 max_memory=...,
                 permutations=...,

@@ -5,8 +5,10 @@ from __future__ import annotations
 #: Rows that features, bandwidths and ranks are fitted on at the most (below, ranks are exact), the numbers that these
 #: may have where rows are wide, and the rows that there are then at least.
 SKETCH, SKETCH_NUMBERS, SKETCH_LEAST = 16_384, 2**25, 1_024
-#: Landmarks of kernel features, for rows of up to this many numbers and for wider ones.
-NARROW, LANDMARKS_NARROW, LANDMARKS = 3, 256, 768
+#: Landmarks of kernel features at the most, for rows of up to this many numbers and for wider ones.
+NARROW, LANDMARKS_NARROW, LANDMARKS = 3, 512, 768
+#: Landmarks that a bandwidth uses: at least so many, and this many times the effective number, (trace K)²/|K|².
+MIN_LANDMARKS, LANDMARKS_PER_EFFECTIVE = 128, 8
 #: Degrees of freedom of the ridge filters, beside the kernel itself (MMD²); at most this share of the rows.
 DEGREES, LARGEST_SHARE = (4, 16, 64, 256), 0.4
 #: Bandwidths are at most so many, and at least about this factor apart; those of patch features are fewer.

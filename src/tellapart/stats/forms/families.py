@@ -24,7 +24,7 @@ Sums: TypeAlias = Mapping[Member, tuple[Tensor, Tensor]]
 
 _KINDS = ("location", "scale", "shape", "shape")
 #: A column is said to differ in location or scale where that says at least this much of what its shape says.
-_PLAIN = 0.6
+_PLAIN = 0.3
 
 
 @dataclass(frozen=True, eq=False)

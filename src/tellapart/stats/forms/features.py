@@ -122,9 +122,9 @@ class FeaturePlan:
         if not constant.all():
             found["kernel"] = GaussianFeatures.fit(Z, rows, count, MAX_BANDWIDTHS)
             if layout.image_shape is not None:
-                patches = PatchFeatures.fit(Z[:2_000], layout.image_shape, rng)
+                patches = PatchFeatures.fit(sketch[:2_000].float(), layout.image_shape, rng)
         if patches is not None:
-            found["patches"] = GaussianFeatures.fit(patches(Z[:4_000]), rows, count, PATCH_BANDWIDTHS)
+            found["patches"] = GaussianFeatures.fit(patches(sketch[:4_000].float()), rows, count, PATCH_BANDWIDTHS)
         if kernels:
             found["given"] = GivenFeatures.fit(kernels, sketch, count)
         if len(numeric):
@@ -146,9 +146,9 @@ class FeaturePlan:
     def members(self) -> list[Member]:
         """All features, in the order in which `features` gives them."""
         found = [
-            Member(family, j, similar.width)
+            Member(family, j, width)
             for family, similar in self.similarities.items()
-            for j in range(len(similar.names))
+            for j, width in enumerate(similar.widths)
         ]
         found += [Member("category", k, len(columns)) for k, columns in enumerate(self.layout.categories)]
         if self.ranks is not None:
@@ -160,12 +160,12 @@ class FeaturePlan:
     def features(self, block: Tensor, wanted: Sequence[Member]) -> Iterator[tuple[Member, Tensor]]:
         """The features wanted of some rows, one member after the other."""
         values = block.numpy()
-        Z = self.scaled(values) if {m.family for m in wanted} & {"kernel", "patches"} else None
         for family, similar in self.similarities.items():
             members = [member for member in wanted if member.family == family]
             if members:
-                rows = block if Z is None or family == "given" else Z
-                rows = self.patches(rows) if family == "patches" and self.patches is not None else rows
+                rows = self.scaled(values) if family == "kernel" else block
+                if family == "patches" and self.patches is not None:
+                    rows = self.patches(block.float())
                 yield from zip(members, similar.features(rows, [m.index for m in members]), strict=True)
         for member in wanted:
             if member.family == "category":

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from ..._util.errors import InputError
 from ...kernels import Features, Kernel, Plan
-from .constants import STEP
+from .constants import LANDMARKS_PER_EFFECTIVE, MIN_LANDMARKS, STEP
 
 #: Rows of the sketch that distances are measured from and to, and that similarities are centred on.
 _FROM, _TO, _FAR, _CENTRE = 200, 4_000, 500, 1_000
@@ -29,8 +29,8 @@ class SimilarityFeatures(Protocol):
         """What to call each kernel."""
 
     @property
-    def width(self) -> int:
-        """How many landmarks there are."""
+    def widths(self) -> Sequence[int]:
+        """How many landmarks each kernel uses."""
 
     def features(self, Z: Tensor, wanted: Sequence[int]) -> Iterator[Tensor]:
         """Similarities of some rows to the landmarks, centred, of the kernels wanted."""
@@ -59,9 +59,15 @@ class GaussianFeatures:
         near = min(max(near, far / 200), far)
         number = min(most, max(3, 1 + math.ceil(math.log(far / near) / math.log(STEP))))
         bandwidths = tuple(np.geomspace(near, far, number).tolist())
-        every = range(number)
-        bare = cls(landmarks, bandwidths, tuple(torch.zeros(len(landmarks)) for _ in every))
-        return cls(landmarks, bandwidths, tuple(F.mean(0) for F in bare.features(sketch[:_CENTRE], every)))
+        means = []
+        for bandwidth in bandwidths:
+            # A wide kernel needs few landmarks: (trace K)²/|K|² of them are different.
+            effective = float(1 / (torch.exp(some[:, :count] ** 2 * (-0.5 / bandwidth**2)) ** 2).mean())
+            used = int(min(len(landmarks), max(MIN_LANDMARKS, LANDMARKS_PER_EFFECTIVE * effective)))
+            means.append(torch.zeros(used))
+        bare = cls(landmarks, bandwidths, tuple(means))
+        centred = (F.mean(0) for F in bare.features(sketch[:_CENTRE], range(number)))
+        return cls(landmarks, bandwidths, tuple(centred))
 
     @property
     def names(self) -> list[str]:
@@ -69,18 +75,20 @@ class GaussianFeatures:
         return [f"bandwidth {bandwidth:.3g}" for bandwidth in self.bandwidths]
 
     @property
-    def width(self) -> int:
-        """How many landmarks there are."""
-        return len(self.landmarks)
+    def widths(self) -> list[int]:
+        """How many landmarks each bandwidth uses: the first ones."""
+        return [len(mean) for mean in self.means]
 
     def features(self, Z: Tensor, wanted: Sequence[int]) -> Iterator[Tensor]:
         """Similarities of some rows to the landmarks, centred, at the bandwidths wanted."""
-        squared = self._squared_distances(Z)
+        squared = self._squared_distances(Z, self.landmarks)
         for j in wanted:
-            yield self._similarities(squared, j).sub_(self.means[j])
+            mean = self.means[j]
+            yield self._similarities(squared[:, : len(mean)], j).sub_(mean)
 
-    def _squared_distances(self, Z: Tensor) -> Tensor:
-        squared = torch.addmm((self.landmarks**2).sum(1)[None, :], Z, self.landmarks.T, alpha=-2.0)
+    @staticmethod
+    def _squared_distances(Z: Tensor, landmarks: Tensor) -> Tensor:
+        squared = torch.addmm((landmarks**2).sum(1)[None, :], Z, landmarks.T, alpha=-2.0)
         squared += (Z**2).sum(1)[:, None]
         return squared.clamp_(min=0)
 
@@ -90,7 +98,8 @@ class GaussianFeatures:
 
     def whitening(self, member: int) -> Tensor:
         """The Cholesky factor of K_LL."""
-        return _cholesky(self._similarities(self._squared_distances(self.landmarks), member))
+        chosen = self.landmarks[: len(self.means[member])]
+        return _cholesky(self._similarities(self._squared_distances(chosen, chosen), member))
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +111,7 @@ class GivenFeatures:
     landmarks: tuple[Features, ...]
     names: tuple[str, ...]
     members: tuple[tuple[int, int], ...]
-    width: int
+    widths: tuple[int, ...]
     means: tuple[Tensor, ...] = ()
 
     @classmethod
@@ -112,13 +121,13 @@ class GivenFeatures:
         landmarks = tuple(k.features(sketch[:count], plan) for k, plan in zip(kernels, plans, strict=True))
         members = tuple((k, member) for k, kernel in enumerate(kernels) for member in range(kernel.members))
         names = tuple(_name(kernels[k], member) for k, member in members)
-        made = cls(tuple(kernels), plans, landmarks, names, members, min(count, len(sketch)))
+        made = cls(tuple(kernels), plans, landmarks, names, members, (min(count, len(sketch)),) * len(members))
         every = range(len(members))
         means = tuple(F.mean(0) for F in made.features(sketch[:_CENTRE], every))
         for name, mean in zip(names, means, strict=True):
             if not torch.isfinite(mean).all():
                 raise InputError(f"The kernel {name} has values that are not finite.")
-        return cls(made.kernels, plans, landmarks, names, members, made.width, means)
+        return cls(made.kernels, plans, landmarks, names, members, made.widths, means)
 
     def features(self, Z: Tensor, wanted: Sequence[int]) -> Iterator[Tensor]:
         """Similarities of some rows to the landmarks, centred, of the kernels wanted."""

@@ -125,7 +125,7 @@ def sum_features(
         reduction = FeatureSums(plan, contrasts, [members[k] for k in group])
         size = Size(
             sum(sizes[k].sums for k in group),
-            max(sizes[k].row for k in group) + 8 * columns,
+            max(one.row for one in sizes) + 8 * columns,  # of all, so that blocks are the same in every pass
             sum(sizes[k].operations for k in group),
         )
         parts = reduce_rows(reduction, points, size, compute.phase(number, len(groups)))

@@ -22,7 +22,7 @@ ROOT = os.path.dirname(ta.__file__)
 TO_EACH = {
     "data.sample.float_tensor",
     "data.sample.check_values",
-    "data.read._open",
+    "data.read.open_source",
     "data.read._check_content",
     "data.tables.check_table",
     "data.encoding.Encoding.encode",

@@ -52,12 +52,16 @@ from .stats.estimators import (
     t_statistic as t_statistic,
 )
 from .twosample import (
+    KSampleResult as KSampleResult,
     LearnedTest as LearnedTest,
     SplitResult as SplitResult,
     TestResult as TestResult,
+    TwoSampleResult as TwoSampleResult,
+    k_sample_test as k_sample_test,
     learned_test as learned_test,
     mmd_test as mmd_test,
     mmd_test_cost as mmd_test_cost,
+    two_sample_test as two_sample_test,
     witness_test as witness_test,
 )
 

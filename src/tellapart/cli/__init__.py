@@ -18,6 +18,7 @@ from .errors import explain
 
 #: What each command does, in one line.
 COMMANDS = {
+    "test": "test two files or folders: do they differ, and in which columns? Nothing to choose",
     "compare": "compare two files or folders: is there a difference, and where?",
     "demo": "compare real and generated digits and write a report; no data needed",
     "train": "train a generative model with MMD, t or an improved GAN",
@@ -27,6 +28,7 @@ COMMANDS = {
 
 _EPILOG = """\
 examples:
+  tellapart test last-month.csv this-month.csv
   tellapart compare last-month.csv this-month.csv
   tellapart compare real/ generated/ --image-size 32x32 --report report.html
   tellapart train gmmn --data digits --out runs/gmmn

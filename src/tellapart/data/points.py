@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -130,6 +131,23 @@ def as_points(
     _check_alike(x, y, names, at_least)
     common = torch.promote_types(x.dtype, y.dtype)
     return _to_dtype(x, common), _to_dtype(y, common)
+
+
+def open_rows(data: Any, name: str, options: ReadOptions) -> Points | None:
+    """Rows of numbers that need no encoding, in memory or in their file; None for all else, tables among it."""
+    check_path(data, name)
+    found: Points | None = _open_lazy(data, name, options, "auto")
+    return _points_from_memory(data, name, options) if found is None else found
+
+
+def agree(points: list[Points], names: Sequence[str], at_least: int) -> list[Points]:
+    """Rows that can be compared: complains where they cannot, and gives all one float type."""
+    for other, name in zip(points[1:], names[1:], strict=True):
+        _check_alike(points[0], other, (names[0], name), at_least)
+    common = points[0].dtype
+    for other in points[1:]:
+        common = torch.promote_types(common, other.dtype)
+    return [_to_dtype(part, common) for part in points]
 
 
 def _check_options(reading: dict[str, Any]) -> ReadOptions:

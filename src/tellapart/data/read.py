@@ -111,7 +111,7 @@ def read(
 
 def read_with(data: Any, name: str, options: ReadOptions) -> Source:
     """Read a sample with options that are checked."""
-    return _check_content(_open(data, name, options))
+    return _check_content(open_source(data, name, options))
 
 
 def read_pair(X: Any, Y: Any, names: tuple[str, str] = ("X", "Y"), **reading: Any) -> tuple[Source, Source]:
@@ -132,7 +132,7 @@ def read_pair_with(X: Any, Y: Any, names: tuple[str, str], options: ReadOptions)
     pairs = tuple(zip((X, Y), names, strict=True))
     for data, name in pairs:
         check_path(data, name)
-    x, y = (_open(data, name, options) for data, name in pairs)
+    x, y = (open_source(data, name, options) for data, name in pairs)
     plain = options.features is None and x.features is None and y.features is None
     if plain:
         check_schema(x, y)
@@ -170,7 +170,7 @@ def make_request(data: Any, name: str, options: ReadOptions) -> Request:
     return Request(data, name, options, data if is_name(data) else "")
 
 
-def _open(data: Any, name: str, options: ReadOptions) -> Source:
+def open_source(data: Any, name: str, options: ReadOptions) -> Source:
     """A source whose values have not been looked at."""
     if isinstance(data, Source):
         return _reuse(data, name, options)

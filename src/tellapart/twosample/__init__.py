@@ -1,17 +1,25 @@
-"""Two-sample tests with a kernel that is given or learned, and their results."""
+"""Two-sample tests that need no choice, or with a kernel that is given or learned, and their results."""
 
+from .auto import k_sample_test, two_sample_test
 from .costs import learned_test_cost, mmd_test_cost
+from .findings import Finding, Findings, KSampleResult, TwoSampleResult
 from .fixed import mmd_test, witness_test
 from .learned import learned_test
 from .results import LearnedTest, SplitResult, TestResult
 
 __all__ = [
+    "Finding",
+    "Findings",
+    "KSampleResult",
     "LearnedTest",
     "SplitResult",
     "TestResult",
+    "TwoSampleResult",
+    "k_sample_test",
     "learned_test",
     "learned_test_cost",
     "mmd_test",
     "mmd_test_cost",
+    "two_sample_test",
     "witness_test",
 ]

@@ -1,0 +1,93 @@
+"""``tellapart test``: two files or folders, without anything to choose."""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from pathlib import Path
+
+from .options import add_threads, count, image_size, names, seed
+
+_EXAMPLES = """\
+examples:
+  tellapart test last-month.csv this-month.csv
+  tellapart test before.parquet after.parquet --groups patient --missing indicator
+  tellapart test train.npy live.npy --json - --fail-on-difference
+  tellapart test real/ generated/ --image-size 32x32
+
+A and B are files (CSV, TSV, Parquet, .npy, .npz, .safetensors, idx), folders of PNG and JPEG images, or mnist (its
+test images, fetched once) or digits. The test is exact and uses every row. The exit code is 0, or 1 with
+--fail-on-difference if the samples differ, or 2 for bad input."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Two samples, and options of the test, the data and the output."""
+    parser.description = "Test whether two samples differ, and say which columns do. There is nothing to choose."
+    parser.epilog = _EXAMPLES
+    parser.add_argument("A", help="the first sample: a file, or a folder of images")
+    parser.add_argument("B", help="the second sample")
+    test = parser.add_argument_group("the test")
+    test.add_argument("--permutations", type=count, default=999, metavar="N", help="how many (%(default)s)")
+    test.add_argument("--alpha", type=float, default=0.05, metavar="P", help="level of the test (%(default)s)")
+    test.add_argument("--seed", type=seed, default=0, metavar="N", help="seed of everything random (%(default)s)")
+    test.add_argument("--groups", metavar="COLUMN", help="rows with the same value here belong together")
+    test.add_argument("--strata", metavar="COLUMN", help="compare only rows with the same value here")
+    test.add_argument("--paired", action="store_true", help="row i of A and row i of B belong together")
+    data = parser.add_argument_group("the data")
+    data.add_argument(
+        "--missing",
+        choices=("error", "indicator", "drop"),
+        default="error",
+        help="missing values: an error (the default), an indicator to compare, or drop their rows",
+    )
+    data.add_argument("--columns", type=names, metavar="A,B", help="use only these columns")
+    data.add_argument("--drop", type=names, metavar="A,B", help="leave these columns out")
+    data.add_argument("--image-size", type=image_size, metavar="HxW", help="resize images to this size")
+    data.add_argument("--image-shape", type=image_size, metavar="HxW", help="rows are the pixels of such images")
+    data.add_argument("--max-rows", type=count, metavar="N", help="draw at most N rows of each sample (all)")
+    compute = parser.add_argument_group("the computation")
+    compute.add_argument("--max-memory", metavar="SIZE", help="such as 1GB (a quarter of what is free)")
+    add_threads(compute)
+    compute.add_argument("--cluster", metavar="ADDRESS", help="test on a Dask cluster: tcp://host:8786, or local")
+    out = parser.add_argument_group("the output")
+    out.add_argument("--json", metavar="FILE", help="write all numbers as JSON; - for standard output")
+    out.add_argument("--fail-on-difference", action="store_true", help="exit with code 1 if the samples differ")
+    out.add_argument("--quiet", action="store_true", help="print nothing but errors")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Test, write the numbers, print the summary."""
+    from .._util.files import atomic_write_text, check_writable
+    from ..stats.pvalues import check_level
+    from ..twosample import two_sample_test
+
+    check_level(options.alpha)
+    to_stdout = options.json == "-"
+    # Better to fail now than after the work.
+    if options.json is not None and not to_stdout:
+        check_writable(Path(options.json), "The JSON file")
+    wanted = ("columns", "drop", "image_size", "image_shape", "max_rows", "missing")
+    with warnings.catch_warnings():
+        # What it warns of is among the notes of the summary.
+        warnings.simplefilter("ignore", UserWarning)
+        found = two_sample_test(
+            options.A,
+            options.B,
+            options.permutations,
+            groups=options.groups,
+            strata=options.strata,
+            paired=options.paired,
+            rng=options.seed,
+            max_memory=options.max_memory,
+            threads=options.threads,
+            cluster=options.cluster,
+            progress=False if options.quiet else None,
+            **{name: getattr(options, name) for name in wanted},
+        )
+    if to_stdout:
+        print(found.to_json())
+    elif options.json is not None:
+        atomic_write_text(options.json, found.to_json() + "\n")
+    if not options.quiet and not to_stdout:
+        print(found.summary(options.alpha))
+    return int(options.fail_on_difference and found.reject(options.alpha))

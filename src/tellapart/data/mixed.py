@@ -1,0 +1,277 @@
+"""Samples for tests that look at single columns: numbers as they came, and what each of them is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from .._util.errors import InputError
+from .arrays import Array
+from .columns import Column, ColumnKind
+from .encoding import Encoding
+from .images import Images, pixel_names
+from .lazy import Points
+from .matching import match
+from .options import ReadOptions
+from .points import agree, open_rows
+from .read import open_source, read_pair_with, read_with
+from .sample import Sample
+from .scaling import Levels
+from .source import Rows, Source
+from .tables import Table
+
+UnitKind: TypeAlias = ColumnKind | Literal["missing", "pixel"]
+
+#: Sides of images, as in `as_images`.
+_SMALLEST = 4
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A column as a user knows it.
+
+    Attributes
+    ----------
+    name, kind
+        What it is called, and what it holds: ``"text"`` for categories, ``"missing"`` for whether another is missing.
+    coordinates
+        Its positions in a row of numbers: one, or one for each of ``levels``.
+    levels
+        The categories.
+    gap
+        The position of what says whether its value is missing, if there is one.
+    """
+
+    name: str
+    kind: UnitKind
+    coordinates: tuple[int, ...]
+    levels: tuple[str, ...] = ()
+    gap: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Mixed:
+    """Samples of one kind, as rows of numbers.
+
+    Attributes
+    ----------
+    points
+        Each sample, in memory or in its file.
+    units
+        What the numbers of a row are.
+    image_shape
+        (h, w), (h, w, 3) or (3, h, w), where they are pixels.
+    numbers
+        For each sample the positions of its rows in the user's data; None for all rows.
+    names
+        What to call the samples.
+    notes
+        What was done to the data on the way.
+    """
+
+    points: tuple[Points, ...]
+    units: tuple[Unit, ...]
+    image_shape: tuple[int, ...] | None
+    numbers: tuple[Array | None, ...]
+    names: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def categories(self) -> tuple[tuple[int, ...], ...]:
+        """Positions of the indicators of each column of categories, and of each that says what is missing."""
+        return tuple(unit.coordinates for unit in self.units if unit.kind in ("text", "missing"))
+
+
+def open_mixed(data: Sequence[Any], names: Sequence[str], options: ReadOptions, at_least: int = 2) -> Mixed:
+    """Samples that can be compared. Numbers are neither standardised nor, where they may stay in their files, read.
+
+    Parameters
+    ----------
+    data
+        Two or more samples, each whatever `read` takes.
+    names
+        What to call them in messages.
+    options
+        How to read them.
+    at_least
+        How many rows each needs.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> x = pd.DataFrame({"age": [30.0, 40.0], "town": ["Ulm", "Bonn"]})
+    >>> found = open_mixed([x, x], "XY", ReadOptions())
+    >>> [(unit.name, unit.kind, unit.coordinates) for unit in found.units]
+    [('age', 'number', (0,)), ('town', 'text', (1, 2))]
+    """
+    rows = [open_rows(part, name, options) for part, name in zip(data, names, strict=True)]
+    points = [part for part in rows if part is not None]
+    if len(points) == len(rows) and not _ranges_may_differ(data, points):
+        points = agree(points, names, at_least)
+        shape = _image_shape(tuple(points[0].shape[1:]))
+        given = next((part.names for part in data if isinstance(part, Sample) and part.names is not None), None)
+        return Mixed(tuple(points), _plain_units(points[0], shape, given), shape, (None,) * len(data), tuple(names))
+    sources = _read_sources(data, names, options)
+    for source in sources:
+        if len(source) < at_least:
+            raise InputError(f"{source.label} needs at least {at_least} rows, but has {len(source)}.")
+    encoding = Encoding.fit(
+        sources[0], _concatenate(sources[1:]), standardise="auto" if _are_images(sources) else False
+    )
+    samples = [encoding.encode(source) for source in sources]
+    notes = dict.fromkeys(f"{source.label}: {note}" for source in sources for note in source.notes)
+    return Mixed(
+        tuple(agree([sample.values for sample in samples], names, at_least)),
+        _encoded_units(encoding, sources[0]),
+        encoding.image_shape,
+        tuple(source.numbers for source in sources),
+        _display_names(sources),
+        tuple(notes),
+    )
+
+
+def take_labels(data: Any, name: str, column: str, options: ReadOptions) -> tuple[Any, ReadOptions, Array]:
+    """A column of labels (groups or strata), and the sample without it.
+
+    Returns
+    -------
+    What to read instead of ``data``, with which options, and the label of each row of the user's data.
+    """
+    if isinstance(data, Source):
+        if column not in data.columns or not isinstance(data.content, (Table, Rows)):
+            raise InputError(f"{data.label} has no column {column!r}.")
+        keep = [k for k, known in enumerate(data.columns) if known != column]
+        place = data.columns.index(column)
+        labels = np.full(int(data.numbers.max()) + 1, None, object)
+        if isinstance(data.content, Table):
+            content: Table | Rows = Table(tuple(data.content.columns[k] for k in keep))
+            labels[data.numbers] = _values(data.content.columns[place])
+        else:
+            kept = tuple(data.columns[k] for k in keep)
+            content = Rows(data.content.values[:, keep], kept, data.content.from_table)
+            labels[data.numbers] = data.content.values[:, place]
+        return replace(data, content=content), options, labels
+    wanted = replace(options, columns=(column,), drop=None, missing="indicator", features=None, max_rows=None)
+    source = open_source(data, name, replace(wanted, image_shape=None, image_size=None))
+    if isinstance(source.content, Table):
+        found = source.content.columns[0]
+        if found.missing.any():
+            raise InputError(
+                f"{source.label} has missing values in {column!r}, which is to say which rows belong together."
+            )
+        labels = _values(found)
+    else:
+        labels = source.content.values[:, 0] if isinstance(source.content, Rows) else np.empty(0)
+    drop = (*(options.drop or ()), column)
+    columns = None if options.columns is None else tuple(c for c in options.columns if c != column)
+    # Columns that are not wanted need not be dropped too.
+    return data, replace(options, columns=columns, drop=options.drop if columns is not None else drop), labels
+
+
+def _values(column: Column) -> Array:
+    return np.array([*column.levels, ""], object)[column.values] if column.kind == "text" else column.values
+
+
+def _read_sources(data: Sequence[Any], names: Sequence[str], options: ReadOptions) -> list[Source]:
+    if len(data) == 2:
+        return list(read_pair_with(data[0], data[1], (names[0], names[1]), options))
+    sources = [read_with(part, name, options) for part, name in zip(data, names, strict=True)]
+    first = sources[0]
+    for other in sources[1:]:
+        first = match(first, other)[0]
+    return [first, *(match(first, other)[1] for other in sources[1:])]
+
+
+def _concatenate(sources: Sequence[Source]) -> Source:
+    """Matched sources as one, for an encoding to be fitted on."""
+    first = sources[0]
+    if len(sources) == 1:
+        return first
+    if isinstance(first.content, Table):
+        tables = [source.content for source in sources if isinstance(source.content, Table)]
+        columns = zip(*(table.columns for table in tables), strict=True)
+        return Source(Table(tuple(_concatenate_columns(parts) for parts in columns)), options=first.options)
+    if first.features is not None or isinstance(first.content, Images):
+        return first
+    contents = [source.content for source in sources if isinstance(source.content, Rows)]
+    return Source(
+        replace(contents[0], values=np.concatenate([part.values for part in contents])), options=first.options
+    )
+
+
+def _concatenate_columns(parts: Sequence[Column]) -> Column:
+    if parts[0].kind != "text":
+        return replace(parts[0], values=np.concatenate([part.values for part in parts]))
+    levels = tuple(dict.fromkeys(level for part in parts for level in part.levels))
+    place = {level: k for k, level in enumerate(levels)}
+    codes = [np.array([*(place[level] for level in part.levels), -1], np.int32)[part.values] for part in parts]
+    return replace(parts[0], values=np.concatenate(codes), levels=levels)
+
+
+def _are_images(sources: Sequence[Source]) -> bool:
+    return sources[0].features is None and isinstance(sources[0].content, Images)
+
+
+def _ranges_may_differ(data: Sequence[Any], points: Sequence[Points]) -> bool:
+    """Whether some are bytes and others floats, so that white may be 255 here and 1 there."""
+    kinds = {str(getattr(part, "dtype", "")).replace("torch.", "") for part in data}
+    return _image_shape(tuple(points[0].shape[1:])) is not None and "uint8" in kinds and len(kinds) > 1
+
+
+def _image_shape(shape: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The shape of one image, if that is what it looks like (the rule of `as_images`).
+
+    >>> _image_shape((28, 28)), _image_shape((3, 32, 32)), _image_shape((2, 5))
+    ((28, 28), (3, 32, 32), None)
+    """
+    if len(shape) == 2 and min(shape) >= _SMALLEST:
+        return shape
+    last = len(shape) == 3 and shape[2] in (1, 3) and min(shape[:2]) >= _SMALLEST
+    first = len(shape) == 3 and shape[0] in (1, 3) and min(shape[1:]) >= _SMALLEST
+    return shape if last or first else None
+
+
+def _plain_units(points: Points, shape: tuple[int, ...] | None, names: tuple[str, ...] | None) -> tuple[Unit, ...]:
+    width = int(np.prod(points.shape[1:]))
+    if shape is None:
+        known = names or tuple(map(str, range(width)))
+        return tuple(Unit(name, "number", (k,)) for k, name in enumerate(known))
+    sides = shape if len(shape) == 2 or shape[2] in (1, 3) else (*shape[1:], shape[0])
+    found = np.array(pixel_names(sides if sides[-1] != 1 or len(sides) == 2 else sides[:2])[0], object).reshape(sides)
+    if len(shape) == 3 and sides != shape:
+        found = np.moveaxis(found, -1, 0)
+    return tuple(Unit(name, "pixel", (k,)) for k, name in enumerate(found.reshape(-1).tolist()))
+
+
+def _encoded_units(encoding: Encoding, source: Source) -> tuple[Unit, ...]:
+    if encoding.kind == "images":
+        return tuple(Unit(name, "pixel", (k,)) for k, name in enumerate(encoding.names))
+    units: list[Unit] = []
+    if encoding.kind != "table":
+        width = len(encoding.source_columns)
+        gaps = {int(k): width + i for i, k in enumerate(getattr(encoding.parts[0], "gaps", ()))}
+        units = [Unit(name, "number", (k,), gap=gaps.get(k)) for k, name in enumerate(encoding.source_columns)]
+        return (*units, *(Unit(encoding.names[at], "missing", (at,)) for at in gaps.values()))
+    kinds = {c.name: c.kind for c in source.content.columns} if isinstance(source.content, Table) else {}
+    start = 0
+    for name, part in zip(encoding.source_columns, encoding.parts, strict=True):
+        places = tuple(range(start, start + part.width))
+        start += part.width
+        if isinstance(part, Levels):
+            levels = (*part.levels, *["other"] * part.other, *["missing"] * part.missing)
+            units.append(Unit(name, "text", places, levels))
+            continue
+        gap = places[1] if len(places) > 1 else None
+        units.append(Unit(name, kinds[name], places[:1], gap=gap))
+        if gap is not None:
+            units.append(Unit(f"{name} is missing", "missing", (gap,)))
+    return tuple(units)
+
+
+def _display_names(sources: Sequence[Source]) -> tuple[str, ...]:
+    """Files by their last names where these differ; else the names of the arguments."""
+    last = [source.origin.rstrip("/").split("/")[-1] or source.name for source in sources]
+    return tuple(last) if len(set(last)) == len(last) else tuple(source.name for source in sources)

@@ -1,0 +1,29 @@
+"""Quadratic forms in the labels, of features that never saw them: the exact test that needs no choice.
+
+Pool the rows, make features of them without their labels, and regress the labels on the features: that is a quadratic
+form in the labels. Every form is computed for the observed and for many other labellings by one matrix product; what
+follows treats all labellings alike, so that the rank of the observed one is an exact p-value (MATHS §10).
+
+    features F (label-free)  →  G = FᵀF, C = FᵀW (sums over rows)  →  forms  →  scores  →  one p-value
+
+`labellings` draws, `contrasts` makes numbers of labels; `landmarks`, `ranks` and `patches` are features and `features`
+all of them; `spectral` has the forms, `scores` their tails and means, `families` what they come to; `verdict` is the
+test. Every number that was chosen stands in `constants`.
+"""
+
+from .families import Part
+from .features import Layout
+from .labellings import Labellings, draw_labellings
+from .verdict import FamilyVerdict, Pooled, Verdict, judge_rows, pool_rows
+
+__all__ = [
+    "FamilyVerdict",
+    "Labellings",
+    "Layout",
+    "Part",
+    "Pooled",
+    "Verdict",
+    "draw_labellings",
+    "judge_rows",
+    "pool_rows",
+]

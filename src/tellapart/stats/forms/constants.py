@@ -1,0 +1,38 @@
+"""Every number of the automatic test that was chosen, in one place: on some problems, for all others."""
+
+from __future__ import annotations
+
+#: Rows that features, bandwidths and ranks are fitted on at the most (below, ranks are exact), the numbers that these
+#: may have where rows are wide, and the rows that there are then at least.
+SKETCH, SKETCH_NUMBERS, SKETCH_LEAST = 16_384, 2**25, 1_024
+#: Landmarks of kernel features at the most, for rows of up to this many numbers and for wider ones.
+NARROW, LANDMARKS_NARROW, LANDMARKS = 3, 512, 768
+#: Landmarks that a bandwidth uses: at least so many, and this many times the effective number, (trace K)²/|K|².
+MIN_LANDMARKS, LANDMARKS_PER_EFFECTIVE = 128, 8
+#: Degrees of freedom of the ridge filters, beside the kernel itself (MMD²); at most this share of the rows.
+DEGREES, LARGEST_SHARE = (4, 16, 64, 256), 0.4
+#: Bandwidths are at most so many, and at least about this factor apart; those of patch features are fewer.
+MAX_BANDWIDTHS, STEP, PATCH_BANDWIDTHS = 8, 1.6, 5
+#: Rank cosines of each column.
+COSINES = 6
+#: Columns that are looked at one by one; those that vary most where there are more.
+MAX_COLUMNS = 4_096
+#: Pairs of columns that are looked at; the most dependent ones where there are more.
+MAX_PAIRS = 2_000
+#: The additive ridge form takes an eigendecomposition of all rank cosines: up to this many.
+MAX_ADDITIVE = 600
+#: Patches: centres, their side at the most, images that they are drawn from.
+PATCHES, PATCH_SIDE, PATCH_IMAGES = 64, 5, 400
+#: Exponents of the power mean of 1/p: high where forms are few and alike (bandwidths), 1 (the harmonic mean of p) where
+#: they are many and different (columns, pairs, families).
+SHARP, FLAT, FAMILIES = 4.0, 1.0, 1.0
+#: Weights of families: kernels given by the user count as the kernel of ours.
+WEIGHTS = {"kernel": 2.0, "coordinates": 1.0, "pairs": 1.0, "patches": 2.0, "given": 2.0}
+#: Weights of the largest pair and of the sum over pairs.
+PAIR_WEIGHTS = (2.0, 1.0)
+#: Where scores of families are aligned: their upper quantile over the labellings.
+TAIL = 0.15
+#: Scores closer than this count as tied: above the rounding of float32 sums.
+TIE = 1e-4
+#: Leverages are left out where samples differ by less than this share of the rows, or all have more rows than this.
+UNEVEN, MANY = 0.05, 3_000

@@ -1,0 +1,242 @@
+"""Families of forms: each comes to one score for every labelling, and says what carried it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from .constants import COSINES, FLAT, PAIR_WEIGHTS, SHARP
+from .contrasts import Contrasts
+from .features import FeaturePlan, Member
+from .ranks import in_order
+from .scores import align, chi2_tail, column_scores, power_mean, rank_pvalue, step_down, upper_tail
+from .spectral import SpectralForms, spectral_forms
+
+Array: TypeAlias = "np.ndarray[Any, Any]"
+#: G and C of each member.
+Sums: TypeAlias = Mapping[Member, tuple[Tensor, Tensor]]
+
+_KINDS = ("location", "scale", "shape", "shape")
+#: A column is said to differ in location or scale where that says at least this much of what its shape says.
+_PLAIN = 0.3
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A column, or a pair of columns.
+
+    Attributes
+    ----------
+    columns
+        Positions of its numbers in a row.
+    kind
+        What differs most: ``"location"``, ``"scale"``, ``"shape"``, ``"share"`` (of a category) or ``"dependence"``.
+    sign
+        1 if there is more of it in the second sample, -1 if less, 0 if that has no meaning.
+    pvalue, pvalue_alone
+        Adjusted for all parts, and by itself.
+    """
+
+    columns: tuple[int, ...]
+    kind: str
+    sign: int
+    pvalue: float
+    pvalue_alone: float
+
+
+class Answer(NamedTuple):
+    """The score of a family for every labelling, and the form that carries the observed one."""
+
+    score: Array
+    carrier: str
+
+
+class Judge:
+    """What families make of sums over rows."""
+
+    def __init__(self, plan: FeaturePlan, contrasts: Contrasts, sums: Sums) -> None:
+        self.plan, self.contrasts, self.sums = plan, contrasts, sums
+        self.labellings, self.degrees = contrasts.labellings, contrasts.degrees
+        self.observed = contrasts.labellings.observed
+
+    def of_family(self, family: str) -> list[Member]:
+        """The members of a family."""
+        return [member for member in self.sums if member.family == family]
+
+    def kernel_forms(self, family: str) -> dict[Member, SpectralForms]:
+        """The forms of all kernels of a family, those that are constant left out."""
+        found = {}
+        for member in self.of_family(family):
+            whitening = self.plan.similarities[family].whitening(member.index)
+            forms = spectral_forms(*self.sums[member], self.plan.rows, self.contrasts, whitening)
+            if forms is not None:
+                found[member] = forms
+        return found
+
+    def kernels(self, forms: dict[Member, SpectralForms], leverages: Mapping[Member, Array]) -> Answer | None:
+        """The family of kernel forms, less what leverages add to them."""
+        if not forms:
+            return None
+        values = np.concatenate([found.values - leverages.get(member, 0.0) for member, found in forms.items()])
+        scores, varies = column_scores(values, np.concatenate([found.skewness for found in forms.values()]))
+        if not varies.any():
+            return None
+        names = [
+            f"{self.plan.similarities[member.family].names[member.index]}, {name}"
+            for member, found in forms.items()
+            for name in found.names
+        ]
+        best = int(np.argmax(np.where(varies, scores[:, self.observed], -1)))
+        return Answer(power_mean(scores[varies], SHARP), names[best])
+
+    def coordinates(self) -> tuple[Answer | None, list[Part]]:
+        """The family of single columns: each of them, and all together."""
+        own: list[Array] = []
+        kinds: list[tuple[tuple[int, ...], str, int]] = []
+        shared: dict[str, Array] = {}
+        for member in self.of_family("coordinates"):
+            scores, described, shared = self._numbers(member)
+            own.append(scores)
+            kinds += described
+        for member in self.of_family("category"):
+            score = self._category(member)
+            if score is not None:
+                own.append(score)
+                kinds.append((self.plan.layout.categories[member.index], "share", 0))
+        if not own:
+            return None, []
+        scores = np.concatenate(own)
+        parts = self._parts(scores, kinds)
+        best = int(np.argmax(scores[:, self.observed]))
+        largest = Answer(power_mean(scores, FLAT), f"column {best}")
+        if len(scores) == 1:
+            return largest._replace(carrier="its only column"), parts
+        together = self._together(shared)
+        single = largest._replace(carrier=f"column:{','.join(map(str, kinds[best][0]))}")
+        if together is None:
+            return single, parts
+        both = np.stack([align(single.score), align(together.score)])
+        carrier = max((both[0, self.observed], single.carrier), (both[1, self.observed], together.carrier))[1]
+        return Answer(power_mean(both, FLAT), carrier), parts
+
+    def pairs(self) -> tuple[Answer | None, list[Part]]:
+        """The family of pairs of columns: each of them, and their sum."""
+        members = self.of_family("pairs")
+        if not members or self.plan.pairs is None:
+            return None, []
+        variance, C = self.sums[members[0]]
+        used = np.flatnonzero(variance.numpy() > 1e-5 * self.plan.rows)
+        if not len(used):
+            return None, []
+        P = C[used] / variance[used, None].sqrt()
+        squares = self._to_variance(self.contrasts.squares(P).numpy())
+        own = chi2_tail(squares, self.degrees)
+        i, j = (self.plan.numeric[side[used]].tolist() for side in (self.plan.pairs.first, self.plan.pairs.second))
+        signs = self._signs(self.contrasts.observed(P)).tolist()
+        parts = self._parts(own, [((a, b), "dependence", s) for a, b, s in zip(i, j, signs, strict=True)])
+        best = int(np.argmax(own[:, self.observed]))
+        largest = Answer(power_mean(own, FLAT), f"column:{i[best]},{j[best]}")
+        total, varies = column_scores(squares.sum(0)[None])
+        if len(used) == 1 or not varies[0]:
+            return largest, parts
+        both = np.stack([align(largest.score), align(total[0])])
+        carrier = largest.carrier if both[0, self.observed] >= both[1, self.observed] else "all pairs together"
+        return Answer(power_mean(both, FLAT, PAIR_WEIGHTS), carrier), parts
+
+    def _parts(self, scores: Array, kinds: list[tuple[tuple[int, ...], str, int]]) -> list[Part]:
+        adjusted, alone = step_down(scores, self.observed), rank_pvalue(scores, self.observed)
+        return [
+            Part(columns, kind, sign, float(p), float(q))
+            for (columns, kind, sign), p, q in zip(kinds, adjusted, alone, strict=True)
+        ]
+
+    def _signs(self, values: Tensor) -> Array:
+        found: Array = np.sign(values.numpy()).astype(int)
+        return found if self.contrasts.columns == 1 else np.zeros_like(found)
+
+    def _to_variance(self, squares: Array) -> Array:
+        """Where not all labellings are allowed, the variance over those that are is another."""
+        if not self.labellings.restricted:
+            return squares
+        found: Array = squares / np.maximum(squares.mean(-1, keepdims=True), 1e-12) * self.degrees
+        return found
+
+    def _numbers(self, member: Member) -> tuple[Array, list[tuple[tuple[int, ...], str, int]], dict[str, Array]]:
+        """Scores of single columns of numbers, what they are, and the forms that are sums over columns."""
+        G, C = (x.numpy() for x in self.sums[member])
+        d, K = len(self.plan.numeric), COSINES
+        blocks = G.reshape(d, K, d, K)[np.arange(d), :, np.arange(d)] if G.ndim == 2 else G
+        P, used = in_order(blocks, C.reshape(d, K, -1), self.plan.rows)
+        squares = self._to_variance(self.contrasts.squares(torch.from_numpy(P)).numpy())
+        filters = {
+            "location": np.eye(K)[0],
+            "scale": np.eye(K)[1],
+            "Cramér–von Mises": 1.0 / np.arange(1, K + 1) ** 2,
+            "shape": np.ones(K),
+        }
+        single = np.zeros((len(filters), d, self.labellings.count))
+        shared = {}
+        for f, (name, kind) in enumerate(filters.items()):
+            weights = used * kind
+            some = weights.sum(1) > 0
+            q = np.einsum("dk,dkb->db", weights[some], squares[some])
+            if f < 2:
+                single[f, some] = chi2_tail(q, self.degrees)
+            else:
+                k1, k2, k3 = ((weights[some] ** p).sum(1)[:, None] * self.degrees for p in (1, 2, 3))
+                single[f, some] = upper_tail(q, k1, 2 * k2, math.sqrt(8) * k3 / k2**1.5)
+            shared[f"all columns: {name}"] = np.einsum("dk,dkb->b", weights, squares)
+        best = _plainest(single[:, :, self.observed])
+        signs = self._signs(self.contrasts.observed(torch.from_numpy(P[:, :2])))
+        # cos(πu) falls as u grows, and cos(2πu) is large at both ends.
+        directions = [-signs[:, 0], signs[:, 1], np.zeros(d, int), np.zeros(d, int)]
+        described: list[tuple[tuple[int, ...], str, int]] = [
+            ((int(column),), _KINDS[best[c]], int(directions[best[c]][c])) for c, column in enumerate(self.plan.numeric)
+        ]
+        return power_mean(single, FLAT), described, shared
+
+    def _category(self, member: Member) -> Array | None:
+        """The χ² score of a column of categories."""
+        G, C = self.sums[member]
+        eigenvalues, V = torch.linalg.eigh(G)
+        kept = eigenvalues > 1e-6 * eigenvalues[-1].clamp(min=1e-3)
+        if not kept.any():
+            return None
+        squares = self.contrasts.squares((V[:, kept] * eigenvalues[kept] ** -0.5).T @ C).sum(0)[None].numpy()
+        if not self.labellings.restricted:
+            return chi2_tail(squares, float(kept.sum()) * self.degrees)
+        scores, varies = column_scores(squares)
+        return scores if varies[0] else None
+
+    def _together(self, shared: dict[str, Array]) -> Answer | None:
+        """Sums over columns, and the ridge regression of the labels on all rank cosines (an additive model)."""
+        if not shared:
+            return None
+        scores, varies = column_scores(np.stack(list(shared.values())))
+        found, names = [scores[varies]], [name for name, v in zip(shared, varies, strict=True) if v]
+        if self.plan.additive:
+            smooth = torch.from_numpy(np.tile(1 / np.arange(1.0, COSINES + 1), len(self.plan.numeric)))
+            G, C = self.sums[self.of_family("coordinates")[0]]
+            forms = spectral_forms(G * smooth * smooth[:, None], C * smooth[:, None], self.plan.rows, self.contrasts)
+            if forms is not None:
+                scores, varies = column_scores(forms.values, forms.skewness)
+                found.append(scores[varies])
+                names += [f"all columns: ridge, {name}" for name, v in zip(forms.names, varies, strict=True) if v]
+        scores = np.concatenate(found)
+        if not len(scores):
+            return None
+        return Answer(power_mean(scores, FLAT), names[int(np.argmax(scores[:, self.observed]))])
+
+
+def _plainest(scores: Array) -> Array:
+    """For each column its best form (of the rows of ``scores``), or location or scale if these say nearly as much."""
+    plain = scores[:2].argmax(0)
+    enough = scores[:2].max(0) >= _PLAIN * scores.max(0)
+    found: Array = np.where(enough, plain, scores.argmax(0))
+    return found

@@ -1,0 +1,279 @@
+"""Labellings: the observed one among others that were as likely, if there is no difference."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ..._util.errors import InputError
+from ..nulls.labels import draw_subsets
+
+Array: TypeAlias = "np.ndarray[Any, Any]"
+
+#: Labels that are drawn together.
+_TOGETHER = 2**22
+
+
+@dataclass(frozen=True, eq=False)
+class Labellings:
+    """Labellings of N rows as columns, the observed one at a place that was drawn uniformly.
+
+    Attributes
+    ----------
+    packed
+        Labels 0 … k - 1 of each row; of two samples as packed bits, N · count / 8 bytes.
+    count, observed
+        How many labellings there are, and the column of the observed one.
+    samples
+        How many samples, k.
+    sizes
+        Rows of each sample in each labelling: (count, k).
+    strata
+        The stratum of each row, from 0 up, within which labels were exchanged.
+    by_group
+        Whether whole groups were exchanged: then the rows of a sample vary.
+    distinct, alike
+        How many different labellings there are, and how many of them no form can tell from the observed one, because
+        only the names of the samples are exchanged.
+    complete
+        Whether these are all that there are.
+    """
+
+    packed: Array
+    count: int
+    observed: int
+    samples: int
+    sizes: Array
+    strata: Array | None
+    by_group: bool
+    distinct: float
+    alike: int
+    complete: bool
+
+    def codes(self, rows: Array | slice) -> Array:
+        """Labels of some rows, one column for each labelling."""
+        if self.samples > 2:
+            return self.packed[rows]
+        return np.unpackbits(self.packed[rows], axis=1, count=self.count)
+
+    def take(self, order: Array) -> Labellings:
+        """The same for the rows in another order."""
+        strata = None if self.strata is None else self.strata[order]
+        return Labellings(**vars(self) | {"packed": self.packed[order], "strata": strata})
+
+    @property
+    def restricted(self) -> bool:
+        """Whether only some exchanges were allowed."""
+        return self.by_group or self.strata is not None
+
+    @property
+    def floor(self) -> float:
+        """The smallest p-value there can be."""
+        return max(1 / self.count, self.alike / self.distinct)
+
+
+@dataclass(frozen=True, eq=False)
+class Exchange:
+    """What may be exchanged: units (rows, or groups of them) within cells of units that are exchangeable.
+
+    Attributes
+    ----------
+    unit
+        For each row its unit.
+    labels
+        For each unit its observed sample.
+    cells
+        Lists of units that may be exchanged with each other.
+    """
+
+    unit: Array
+    labels: Array
+    cells: tuple[Array, ...]
+
+    def counts(self, samples: int) -> Array:
+        """Units of each sample in each cell."""
+        return np.stack([np.bincount(self.labels[cell], minlength=samples) for cell in self.cells])
+
+
+def find_exchange(labels: Array, groups: Array | None, strata: Array | None, equal_groups: bool) -> Exchange:
+    """Which units may be exchanged with which."""
+    N = len(labels)
+    unit, first, sizes = np.arange(N), np.arange(N), np.ones(N, int)
+    if groups is not None:
+        _, first, unit, sizes = np.unique(groups, return_index=True, return_inverse=True, return_counts=True)
+        for name, values in (("sample", labels), ("stratum", strata)):
+            odd = np.empty(0) if values is None else np.flatnonzero(values[first][unit] != values)
+            if len(odd):
+                raise InputError(f"A group must lie in one {name}, but {groups[odd[0]].item()!r} has rows in two.")
+    kind = np.zeros(len(first), int) if strata is None else strata[first]
+    if equal_groups and groups is not None:
+        kind = np.unique(np.stack([kind, sizes]), axis=1, return_inverse=True)[1].reshape(-1)
+    order = np.argsort(kind, kind="stable")
+    cells = np.split(order, np.flatnonzero(np.diff(kind[order])) + 1)
+    return Exchange(unit, labels[first], tuple(cells))
+
+
+def draw_labellings(
+    labels: Array,
+    permutations: int,
+    rng: np.random.Generator,
+    *,
+    groups: Array | None = None,
+    strata: Array | None = None,
+    equal_groups: bool = False,
+) -> Labellings:
+    """The observed labelling among ``permutations`` drawn ones, or among all where there are no more than that.
+
+    Parameters
+    ----------
+    labels
+        The sample of each row, 0 … k - 1.
+    permutations
+        How many to draw.
+    rng
+        Where they come from.
+    groups
+        Whole groups are exchanged, of whatever size: a labelling may change how many rows a sample has.
+    strata
+        Labels are exchanged within strata only. Paired samples are strata of two rows.
+    equal_groups
+        Only groups with the same number of rows are exchanged.
+    """
+    strata = None if strata is None else np.unique(strata, return_inverse=True)[1].reshape(-1)
+    exchange = find_exchange(labels, groups, strata, equal_groups)
+    samples = int(labels.max()) + 1
+    counts = exchange.counts(samples)
+    distinct = _count_distinct(counts)
+    if distinct == 1:
+        what = "no stratum has rows of two samples" if groups is None else "no group may change places with another"
+        raise InputError(f"There is nothing to exchange: {what}.")
+    complete = distinct <= permutations + 1
+    count = int(distinct) if complete else permutations + 1
+    if complete:
+        columns = _all_columns(exchange, samples, count, rng)
+        observed = int(np.flatnonzero((columns == exchange.labels[:, None]).all(0))[0])
+        parts: Iterator[Array] = iter([columns])
+    else:
+        observed = int(rng.integers(count))
+        parts = _drawn_columns(exchange, samples, count, rng)
+    chunks, sizes, start = [], np.empty((count, samples)), 0
+    rows_of_unit = np.bincount(exchange.unit)
+    for part in parts:
+        width = part.shape[1]
+        if start <= observed < start + width:
+            part[:, observed - start] = exchange.labels
+        for k in range(samples):
+            sizes[start : start + width, k] = _column_sums(part == k, rows_of_unit)
+        rows = part if groups is None else part[exchange.unit]
+        chunks.append(np.packbits(rows, axis=1) if samples == 2 else rows)
+        start += width
+    return Labellings(
+        packed=np.concatenate(chunks, axis=1) if len(chunks) > 1 else chunks[0],
+        count=count,
+        observed=observed,
+        samples=samples,
+        sizes=sizes,
+        strata=strata,
+        by_group=groups is not None,
+        distinct=distinct,
+        alike=_count_alike(counts),
+        complete=complete,
+    )
+
+
+def _column_sums(which: Array, weights: Array) -> Array:
+    alone = bool((weights == 1).all())
+    found: Array = np.count_nonzero(which, axis=0) if alone else (which * weights[:, None]).sum(0)
+    return found
+
+
+def _count_distinct(counts: Array) -> float:
+    """How many labellings there are: a product of multinomial coefficients."""
+    exact = 1
+    for cell in counts.tolist():
+        total = sum(cell)
+        for part in cell:
+            exact *= math.comb(total, part)
+            total -= part
+        if exact > 1e15:
+            return math.inf
+    return float(exact)
+
+
+def _count_alike(counts: Array) -> int:
+    """Ways to rename the samples such that every cell has as many units of each as before."""
+    samples = counts.shape[1]
+    if samples > 6:
+        return 1
+    return sum(bool((counts[:, list(order)] == counts).all()) for order in itertools.permutations(range(samples)))
+
+
+def _drawn_columns(exchange: Exchange, samples: int, count: int, rng: np.random.Generator) -> Iterator[Array]:
+    """Labels of units for so many labellings, some columns (a multiple of eight) at a time."""
+    units = len(exchange.labels)
+    width = min(8 * max(1, _TOGETHER // 8 // units), -(-count // 8) * 8)
+    alike = _alike_cells(exchange)
+    for start in range(0, count, width):
+        columns = min(width, count - start)
+        found = np.empty((units, columns), np.uint8)
+        for members, template in alike:
+            found[members.reshape(-1)] = _draw_cells(members, template, samples, columns, rng)
+        yield found
+
+
+def _alike_cells(exchange: Exchange) -> list[tuple[Array, Array]]:
+    """Cells with the same number of units of each sample: their members (cells, units), and their sorted labels."""
+    found: dict[tuple[int, ...], list[Array]] = {}
+    for cell in exchange.cells:
+        found.setdefault(tuple(np.sort(exchange.labels[cell]).tolist()), []).append(cell)
+    return [(np.stack(cells), np.array(template, np.uint8)) for template, cells in found.items()]
+
+
+def _draw_cells(members: Array, template: Array, samples: int, columns: int, rng: np.random.Generator) -> Array:
+    """Labels of the units of cells that are alike: (cells · units, columns)."""
+    cells, units = members.shape
+    if template[0] == template[-1]:
+        return np.broadcast_to(template[0], (cells * units, columns))
+    if samples == 2 and (units > 16 or cells <= 4):
+        ones = int(template.sum())
+        return np.concatenate([draw_subsets(rng, units, ones, columns) for _ in range(cells)])
+    if cells == 1:
+        return rng.permuted(np.repeat(template[:, None], columns, axis=1), axis=0)
+    if units == 2:
+        first = rng.integers(0, 2, (cells, columns), np.uint8)
+        places = np.stack([first, 1 - first], axis=1)
+    else:
+        # The order of random keys is a random order.
+        places = rng.random((cells, units, columns)).argsort(axis=1)
+    found: Array = template[places].reshape(cells * units, columns)
+    return found
+
+
+def _all_columns(exchange: Exchange, samples: int, count: int, rng: np.random.Generator) -> Array:
+    """All labellings, in random order."""
+    found = np.empty((len(exchange.labels), count), np.uint8)
+    choices = [list(_arrangements(np.bincount(exchange.labels[c], minlength=samples).tolist())) for c in exchange.cells]
+    order = rng.permutation(count)
+    for column, chosen in zip(order, itertools.product(*choices), strict=True):
+        for cell, labels in zip(exchange.cells, chosen, strict=True):
+            found[cell, column] = labels
+    return found
+
+
+def _arrangements(counts: list[int]) -> Iterator[tuple[int, ...]]:
+    """All sequences with so many 0s, 1s, …
+
+    >>> list(_arrangements([1, 2]))
+    [(0, 1, 1), (1, 0, 1), (1, 1, 0)]
+    """
+    if not sum(counts):
+        yield ()
+    for label, left in enumerate(counts):
+        if left:
+            rest = [*counts[:label], left - 1, *counts[label + 1 :]]
+            yield from ((label, *others) for others in _arrangements(rest))

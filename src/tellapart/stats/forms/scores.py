@@ -1,0 +1,115 @@
+"""From forms to scores: -log p by gamma laws, means of them, and what makes them comparable. Columns count alike."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, TypeAlias
+
+import numpy as np
+import torch
+
+from .constants import TAIL, TIE
+
+Array: TypeAlias = "np.ndarray[Any, Any]"
+
+#: Values of few laws from which tails are interpolated, and the points between which.
+_MANY, _GRID = 20_000, 1_500
+
+
+def gamma_tail(shape: Any, y: Array) -> Array:
+    """-log P(Γ(shape) ≥ y), also where that probability is no number of double precision any more."""
+    a, x = np.broadcast_arrays(np.asarray(shape, float), y)
+    p = torch.special.gammaincc(torch.tensor(a), torch.tensor(x)).numpy()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        far = x - (a - 1) * np.log(x) + torch.lgamma(torch.tensor(a)).numpy()
+        found: Array = np.where(p > 1e-280, -np.log(np.maximum(p, 1e-300)), far)
+    return found
+
+
+def upper_tail(q: Array, mean: Any, variance: Any, skewness: Any) -> Array:
+    """-log P(Q ≥ q) of the shifted gamma law with these moments."""
+    shape = np.asarray(4 / np.asarray(skewness) ** 2)
+    y = np.maximum(shape + (q - mean) * np.sqrt(shape / variance), 1e-300)
+    if y.size > _MANY and len(kinds := np.unique(shape)) <= 16:
+        found = np.empty(y.shape)
+        for kind in kinds:
+            where = np.broadcast_to(shape == kind, y.shape)
+            grid = np.geomspace(1e-4, max(float(y[where].max()), 1.0), _GRID)
+            found[where] = np.interp(y[where], grid, gamma_tail(kind, grid))
+        return found
+    return gamma_tail(np.broadcast_to(shape, y.shape), y)
+
+
+def chi2_tail(q: Array, degrees: float) -> Array:
+    """-log P(χ² ≥ q).
+
+    >>> chi2_tail(np.array([3.841459, 6.634897]), 1).round(3)
+    array([2.996, 4.605])
+    """
+    if degrees == 1:
+        found: Array = -torch.special.log_ndtr(-torch.from_numpy(q).sqrt()).numpy() - math.log(2)
+        return found
+    return upper_tail(q, degrees, 2 * degrees, math.sqrt(8 / degrees))
+
+
+def column_scores(q: Array, skewness: Any = None) -> tuple[Array, Array]:
+    """-log p of forms (forms, labellings) by a gamma law with the mean and variance over the labellings.
+
+    The skewness is that of Σ g_j χ² (label-free), or of a scaled χ² with this mean and variance. The second result says
+    which forms vary by more than rounding: the others are to be left out.
+    """
+    mean, variance = q.mean(1, keepdims=True), q.var(1, keepdims=True)
+    varies = variance[:, 0] > (1e-4 * np.abs(mean[:, 0])) ** 2 + 1e-20
+    variance = np.where(varies[:, None], variance, 1.0)
+    skewness = 2 * np.sqrt(variance) / np.maximum(mean, 1e-300) if skewness is None else np.asarray(skewness)[:, None]
+    scores = upper_tail(q, mean, variance, np.clip(skewness, 1e-3, 2 * math.sqrt(2)))
+    return np.where(varies[:, None], scores, 0.0), varies
+
+
+def power_mean(scores: Array, exponent: float, weights: Any = None) -> Array:
+    """log of the power mean of 1/p over the first axis: the maximum for a high exponent, the harmonic mean of p for 1.
+
+    >>> power_mean(np.array([[2.0], [2.0]]), 1.0)
+    array([2.])
+    """
+    weights = np.ones(len(scores)) if weights is None else np.asarray(weights, float)
+    top = scores.max(0)
+    share = (weights / weights.sum()).reshape(-1, *([1] * (scores.ndim - 1)))
+    found: Array = top + np.log((share * np.exp(exponent * (scores - top))).sum(0)) / exponent
+    return found
+
+
+def align(score: Array, tail: float = TAIL) -> Array:
+    """A score shifted such that it is -log p at its upper ``tail`` quantile over the labellings.
+
+    A maximum over n forms that are worth n_eff has P(T ≥ t) ≈ n_eff e^-t: the shift is log n_eff, so that a family pays
+    for the number of different forms it has and not for their count.
+    """
+    found: Array = score - np.quantile(score, 1 - tail) - math.log(tail)
+    return found
+
+
+def reaches(scores: Array, observed: int) -> Array:
+    """Which labellings score at least as much as the observed one, along the last axis; ties within rounding count."""
+    own = scores[..., [observed]]
+    found: Array = scores >= own - TIE * np.maximum(1.0, np.abs(own))
+    return found
+
+
+def rank_pvalue(scores: Array, observed: int) -> Array:
+    """The share of labellings that score at least as much as the observed one, along the last axis."""
+    return np.asarray(reaches(scores, observed).mean(-1))
+
+
+def step_down(scores: Array, observed: int) -> Array:
+    """Westfall–Young adjusted p-values (step-down maxT) of the rows of ``scores`` (parts, labellings).
+
+    The probability that any of those parts is named whose joint law is the same in both samples is at most α.
+    """
+    order = np.argsort(-scores[:, observed], kind="stable")
+    largest = np.maximum.accumulate(scores[order][::-1], axis=0)[::-1]
+    own = scores[order, observed][:, None]
+    reached = (largest >= own - TIE * np.maximum(1.0, np.abs(own))).mean(1)
+    found = np.empty(len(order))
+    found[order] = np.maximum.accumulate(reached)
+    return found

@@ -1,0 +1,203 @@
+"""The whole test: label-free features, two sums over rows, forms, scores, and the rank of the observed labelling."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ...data import Points, reindex
+from ...engine import Compute
+from ...engine.rows import Size, StratifiedSums, fitting, reduce_rows
+from ...kernels import Kernel
+from .constants import FAMILIES, MANY, UNEVEN, WEIGHTS
+from .contrasts import Contrasts
+from .families import Answer, Judge, Part
+from .features import FeaturePlan, Layout, Member, draw_sketch
+from .labellings import Labellings
+from .scores import align, power_mean, rank_pvalue
+from .spectral import SpectralForms
+
+Array: TypeAlias = "np.ndarray[Any, Any]"
+
+
+@dataclass(frozen=True, eq=False)
+class FamilyVerdict:
+    """A family: its own exact p-value, and the form that carried it."""
+
+    pvalue: float
+    carrier: str
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """What the forms came to.
+
+    Attributes
+    ----------
+    statistic, pvalue, null_distribution
+        The combined score of the observed labelling, its rank, and the scores of the others.
+    families
+        Each family by itself, the one that says most first.
+    coordinates, pairs
+        Columns and pairs of columns, with adjusted p-values.
+    left_out
+        Columns that were too many to be looked at one by one.
+    """
+
+    statistic: float
+    pvalue: float
+    null_distribution: Array
+    families: dict[str, FamilyVerdict] = field(default_factory=dict)
+    coordinates: list[Part] = field(default_factory=list)
+    pairs: list[Part] = field(default_factory=list)
+    left_out: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Pooled:
+    """The pooled rows in the order in which they are read, and their labellings in the same order."""
+
+    points: Points
+    labellings: Labellings
+    order: Array
+
+
+def pool_rows(samples: Sequence[Points], labellings: Labellings, rng: np.random.Generator) -> Pooled:
+    """Rows in random order, those of a stratum together: where a row came from is not to be seen in its place."""
+    order = rng.permutation(sum(map(len, samples)))
+    if labellings.strata is not None:
+        place = rng.permutation(int(labellings.strata.max()) + 1)
+        order = order[np.argsort(place[labellings.strata[order]], kind="stable")]
+    return Pooled(reindex(samples, order), labellings.take(order), order)
+
+
+def judge_rows(
+    pooled: Pooled, layout: Layout, kernels: Sequence[Kernel], rng: np.random.Generator, compute: Compute
+) -> Verdict:
+    """The test of pooled rows: whether those of different samples come from one law."""
+    contrasts = Contrasts(pooled.labellings)
+    with torch.no_grad():
+        plan = FeaturePlan.fit(draw_sketch(pooled.points, rng), len(pooled.points), layout, kernels, rng)
+        sums = sum_features(plan, contrasts, pooled.points, compute)
+        judge = Judge(plan, contrasts, sums)
+        answers: dict[str, Answer | None] = {}
+        for family in plan.similarities:
+            forms = judge.kernel_forms(family)
+            leverages = sum_leverages(plan, contrasts, forms, pooled.points, compute)
+            answers[family] = judge.kernels(forms, leverages)
+        answers["coordinates"], coordinates = judge.coordinates()
+        answers["pairs"], pairs = judge.pairs()
+    return _combine({k: v for k, v in answers.items() if v is not None}, contrasts, coordinates, pairs, plan.left_out)
+
+
+def _combine(
+    answers: dict[str, Answer], contrasts: Contrasts, coordinates: list[Part], pairs: list[Part], left_out: int
+) -> Verdict:
+    observed, count = contrasts.labellings.observed, contrasts.labellings.count
+    if not answers:
+        return Verdict(0.0, 1.0, np.zeros(count - 1), {}, coordinates, pairs, left_out)
+    aligned = np.stack([align(answer.score) for answer in answers.values()])
+    total = power_mean(aligned, FAMILIES, [WEIGHTS[name] for name in answers])
+    by_evidence = sorted(answers, key=lambda name: -aligned[list(answers).index(name), observed])
+    families = {
+        name: FamilyVerdict(float(rank_pvalue(answers[name].score, observed)), answers[name].carrier)
+        for name in by_evidence
+    }
+    pvalue = float(rank_pvalue(total, observed))
+    return Verdict(float(total[observed]), pvalue, np.delete(total, observed), families, coordinates, pairs, left_out)
+
+
+def sum_features(
+    plan: FeaturePlan, contrasts: Contrasts, points: Points, compute: Compute
+) -> dict[Member, tuple[Tensor, Tensor]]:
+    """G and C of all members: in one pass over the rows, or in as many as keep within the memory."""
+    members = plan.members
+    columns = contrasts.labellings.count * contrasts.columns
+    sizes = [member.size(columns) for member in members]
+    groups = fitting(sizes, compute)
+    found: dict[Member, tuple[Tensor, Tensor]] = {}
+    for number, group in enumerate(groups):
+        reduction = FeatureSums(plan, contrasts, [members[k] for k in group])
+        size = Size(
+            sum(sizes[k].sums for k in group),
+            max(one.row for one in sizes) + 8 * columns,  # of all, so that blocks are the same in every pass
+            sum(sizes[k].operations for k in group),
+        )
+        parts = reduce_rows(reduction, points, size, compute.phase(number, len(groups)))
+        found |= {members[k]: part.close(members[k].gram) for k, part in zip(group, parts, strict=True)}
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureSums:
+    """G = FᵀF and C = FᵀW of some members, a `RowReduction`."""
+
+    plan: FeaturePlan
+    contrasts: Contrasts
+    members: list[Member]
+
+    def start(self) -> list[StratifiedSums] | None:
+        """None: there are no rows yet."""
+
+    def add(self, sums: list[StratifiedSums] | None, rows: slice, block: Tensor) -> list[StratifiedSums]:
+        """The sums with those of a block."""
+        W = self.contrasts(rows)
+        strata = self.contrasts.labellings.strata
+        cells = None if strata is None else torch.from_numpy(strata[rows])
+        found: dict[Member, StratifiedSums] = {}
+        for k, (member, F) in enumerate(self.plan.features(block, self.members)):
+            new = StratifiedSums.of(F, W, cells, member.gram)
+            found[member] = new if sums is None else sums[k].join(new, member.gram)
+        return list(found.values())
+
+    def join(self, left: list[StratifiedSums], right: list[StratifiedSums]) -> list[StratifiedSums]:
+        """Member by member."""
+        return [a.join(b, m.gram) for a, b, m in zip(left, right, self.members, strict=True)]
+
+
+def sum_leverages(
+    plan: FeaturePlan, contrasts: Contrasts, forms: dict[Member, SpectralForms], points: Points, compute: Compute
+) -> dict[Member, Array]:
+    """Σ_i (w_i² - mean) A_ii: what turns biased forms into unbiased ones. It matters for small unequal samples."""
+    sizes = contrasts.labellings.sizes
+    uneven = (sizes.max(1) - sizes.min(1)).max() > UNEVEN * plan.rows
+    if not forms or not uneven or sizes.min() > MANY or contrasts.labellings.strata is not None:
+        return {}
+    reduction = LeverageSums(plan, contrasts, forms)
+    columns, width = contrasts.labellings.count * contrasts.columns, max(member.width for member in forms)
+    numbers = sum(found.values.size for found in forms.values())
+    size = Size(8 * numbers, 24 * width + 16 * columns, 2.0 * width**2 * len(forms))
+    found = reduce_rows(reduction, points, size, replace(compute, progress=None))
+    return {member: part.numpy() for member, part in zip(forms, found, strict=True)}
+
+
+@dataclass(frozen=True, eq=False)
+class LeverageSums:
+    """Σ_i (w_i² - mean) A_ii of the forms of some members, a `RowReduction`."""
+
+    plan: FeaturePlan
+    contrasts: Contrasts
+    forms: dict[Member, SpectralForms]
+
+    def start(self) -> list[Tensor]:
+        """Zeros."""
+        return [torch.zeros(found.values.shape, dtype=torch.float64) for found in self.forms.values()]
+
+    def add(self, sums: list[Tensor], rows: slice, block: Tensor) -> list[Tensor]:
+        """The sums with those of a block."""
+        mean = self.contrasts.degrees * (self.plan.rows - 1) / self.plan.rows
+        weights = (self.contrasts.squares(self.contrasts(rows)) - mean).float()
+        for total, (member, F) in zip(sums, self.plan.features(block, list(self.forms)), strict=True):
+            found = self.forms[member]
+            leverages = (F @ found.directions.float()) ** 2 @ found.filters.T.float()
+            total += (leverages.T @ weights).double()
+        return sums
+
+    def join(self, left: list[Tensor], right: list[Tensor]) -> list[Tensor]:
+        """Form by form."""
+        return [a + b for a, b in zip(left, right, strict=True)]

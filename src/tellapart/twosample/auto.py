@@ -1,0 +1,406 @@
+"""Tests that need no choice: exact, on every row, without a kernel, a bandwidth or a split to be chosen."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any, TypeAlias
+
+import numpy as np
+from torch import Tensor
+
+from .._util.errors import InputError, InputMemoryError
+from .._util.progress import ProgressLike
+from .._util.rng import RNG, seed_of
+from ..data.lazy import take_rows
+from ..data.mixed import Mixed, open_mixed, take_labels
+from ..data.options import ReadOptions, check_options
+from ..engine import Compute, MemoryLike, computing
+from ..kernels import Kernel, as_kernel
+from ..stats.forms import Layout, Verdict, draw_labellings, judge_rows, pool_rows
+from .effects import Effects
+from .findings import Findings, KSampleResult, PairwiseTest, TwoSampleResult, holm
+
+Array: TypeAlias = "np.ndarray[Any, Any]"
+
+#: A floor of the p-value above this is worth a warning.
+_WORTH_A_WARNING = 0.05
+
+
+def two_sample_test(
+    X: Any,
+    Y: Any,
+    permutations: int = 999,
+    *,
+    groups: Any = None,
+    strata: Any = None,
+    paired: bool = False,
+    equal_groups: bool = False,
+    features: Callable[[Tensor], Any] | None = None,
+    kernels: Sequence[Any] | None = None,
+    rng: RNG = None,
+    max_memory: MemoryLike = None,
+    threads: int | None = None,
+    cluster: Any = None,
+    progress: ProgressLike = None,
+    **reading: Any,
+) -> TwoSampleResult:
+    """Test whether two samples come from one distribution, and say which columns differ. There is nothing to choose.
+
+    The test is exact at every sample size and uses every row. It compares all columns jointly (kernels at several
+    bandwidths and ridges), one by one (location, scale, shape, shares of categories), in pairs (dependence) and, for
+    images, by their patches; all of this at the price of a matrix product, in time that is linear in the rows.
+
+    Parameters
+    ----------
+    X, Y
+        The samples, with at least 2 rows each: anything that `tellapart.data` reads. Rows of .npy and zarr files and of
+        Dask arrays are read block by block, and may be larger than memory.
+    permutations
+        How many relabellings the observed one is compared with. Where there are no more than that, all of them are.
+    groups
+        A label for each row of X and then of Y (or a pair of arrays), for rows that belong together: frames of one
+        video, rows of one patient. Or the name of a column, which is then not compared. Whole groups are exchanged, of
+        whatever size: that is exact if the sizes too are alike in both samples under the null hypothesis.
+    strata
+        A label for each row likewise: the site, day or prompt that it comes from. Labels are exchanged within strata,
+        so that a difference between strata is no evidence. A group must lie in one stratum.
+    paired
+        Rows i of X and of Y belong together: before and after. They are exchanged with each other only.
+    equal_groups
+        Exchange only groups with the same number of rows, where sizes may differ between the samples.
+    features
+        A function or module applied to the rows, batch by batch, whose output is compared instead.
+    kernels
+        Kernels of your own, which are compared beside ours: `tellapart.kernels`, or functions of two blocks of points.
+        They must not have been chosen by looking at which row is of which sample.
+    rng
+        A seed, a ``torch.Generator`` or a NumPy generator. The same seed gives the same p-value for every number of
+        threads, from files and from memory, and on clusters.
+    max_memory, threads, cluster, progress
+        As in `mmd_test`.
+    **reading
+        How to read the samples: ``columns``, ``drop``, ``missing``, ``max_rows``, ``image_shape``, …, as in `read`.
+
+    Returns
+    -------
+    TwoSampleResult
+
+    Notes
+    -----
+    Time N · r (r + permutations + d) for each of about 8 bandwidths, with r ≤ 768 landmarks; memory for N ·
+    permutations bits and for r (r + permutations) numbers, and a few blocks of rows.
+
+    Examples
+    --------
+    >>> import numpy as np, tellapart as ta
+    >>> rng = np.random.default_rng(0)
+    >>> X, Y = rng.normal(size=(200, 5)), rng.normal(size=(200, 5)) * [1, 1, 2, 1, 1]
+    >>> result = ta.two_sample_test(X, Y, rng=0)
+    >>> result.pvalue
+    0.001
+    >>> result.named(0.05)
+    ('2',)
+    >>> result.coordinates[0].kind, round(result.coordinates[0].effect, 2)
+    ('scale', 0.69)
+    """
+    start = time.perf_counter()
+    seed = seed_of(rng)
+    options = check_options(features=features, rng=seed, max_memory=max_memory, **reading)
+    check_count(permutations)
+    opened = open_with_labels([X, Y], ("X", "Y"), options, {"groups": groups, "strata": strata})
+    design = Design.check(opened.mixed, opened.labels["groups"], opened.labels["strata"], paired, equal_groups)
+    with computing(max_memory, cluster, progress, threads, title="two_sample_test") as compute:
+        result = run_two_sample_test(opened.mixed, design, permutations, as_kernels(kernels), seed, compute, start)
+    warn_of_floor(result.pvalue_floor)
+    return result
+
+
+def k_sample_test(
+    samples: Any,
+    labels: Any = None,
+    permutations: int = 999,
+    *,
+    groups: Any = None,
+    strata: Any = None,
+    equal_groups: bool = False,
+    features: Callable[[Tensor], Any] | None = None,
+    kernels: Sequence[Any] | None = None,
+    pairwise: bool = True,
+    rng: RNG = None,
+    max_memory: MemoryLike = None,
+    threads: int | None = None,
+    cluster: Any = None,
+    progress: ProgressLike = None,
+    **reading: Any,
+) -> KSampleResult:
+    """Test whether several samples come from the same distribution, in the features of `two_sample_test`.
+
+    Parameters
+    ----------
+    samples
+        A list of two or more samples, or a dict of them by name; or, with ``labels``, all rows in one.
+    labels
+        The sample of each row, or the name of the column that has it.
+    pairwise
+        Also test each two of the samples; their p-values are adjusted for all of these tests (Holm).
+    **others
+        As in `two_sample_test`; ``groups`` and ``strata`` have one label for each row, one sample after the other.
+
+    Returns
+    -------
+    KSampleResult
+
+    Examples
+    --------
+    >>> import numpy as np, tellapart as ta
+    >>> rng = np.random.default_rng(0)
+    >>> result = ta.k_sample_test([rng.normal(size=(100, 2)) + shift for shift in (0, 0, 1)], rng=0)
+    >>> result.pvalue, [one.pvalue <= 0.05 for one in result.pairwise]
+    (0.001, [False, True, True])
+    """
+    start = time.perf_counter()
+    seed = seed_of(rng)
+    options = check_options(features=features, rng=seed, max_memory=max_memory, **reading)
+    check_count(permutations)
+    named = {"groups": groups, "strata": strata}
+    if labels is None:
+        names, data = _split_names(samples)
+        opened = open_with_labels(data, names, options, named)
+    else:
+        opened = _split_by_labels(samples, labels, options, named)
+    mixed = opened.mixed
+    design = Design.check(mixed, opened.labels["groups"], opened.labels["strata"], False, equal_groups)
+    given = as_kernels(kernels)
+    with computing(max_memory, cluster, progress, threads, title="k_sample_test") as compute:
+        ran = _run(mixed, design, permutations, given, seed, compute)
+        tests = []
+        if pairwise and len(mixed.points) > 2:
+            for i, j in combinations(range(len(mixed.points)), 2):
+                some = replace(mixed, points=(mixed.points[i], mixed.points[j]), names=(mixed.names[i], mixed.names[j]))
+                part = design.take([i, j], [len(points) for points in mixed.points])
+                quiet = replace(compute, progress=None)
+                tests.append(run_two_sample_test(some, part, permutations, given, seed, quiet, time.perf_counter()))
+    adjusted = holm([test.pvalue for test in tests])
+    of_two = tuple(
+        PairwiseTest((test.names[0], test.names[1]), test, p) for test, p in zip(tests, adjusted, strict=True)
+    )
+    result = KSampleResult(**ran, seed=seed, seconds=time.perf_counter() - start, pairwise=of_two)
+    warn_of_floor(result.pvalue_floor)
+    return result
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """Which rows may be exchanged: groups and strata of all rows, as numbers."""
+
+    groups: Array | None = None
+    strata: Array | None = None
+    equal_groups: bool = False
+
+    @classmethod
+    def check(cls, mixed: Mixed, groups: Any, strata: Any, paired: bool, equal_groups: bool) -> Design:
+        """What the user said, or a complaint about it."""
+        sizes = [len(part) for part in mixed.points]
+        codes = [_as_codes(given, sizes, name) for given, name in ((groups, "groups"), (strata, "strata"))]
+        if paired:
+            if groups is not None or strata is not None:
+                raise InputError("paired=True exchanges the rows of pairs: it takes neither groups nor strata.")
+            if sizes[0] != sizes[1]:
+                raise InputError(
+                    f"paired=True is for pairs (X_i, Y_i), but X has {sizes[0]} rows and Y has {sizes[1]}."
+                )
+            codes[1] = np.tile(np.arange(sizes[0]), 2)
+        return cls(codes[0], codes[1], equal_groups)
+
+    def take(self, samples: Sequence[int], sizes: Sequence[int]) -> Design:
+        """The same for some of the samples."""
+        ends = np.cumsum([0, *sizes])
+        rows = np.concatenate([np.arange(ends[k], ends[k + 1]) for k in samples])
+        groups, strata = (None if codes is None else codes[rows] for codes in (self.groups, self.strata))
+        return Design(groups, strata, self.equal_groups)
+
+
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """Samples, and labels of their rows that lay in columns or were given."""
+
+    mixed: Mixed
+    labels: dict[str, Any]
+
+
+def open_with_labels(
+    data: Sequence[Any], names: Sequence[str], options: ReadOptions, labels: Mapping[str, Any]
+) -> Opened:
+    """The samples without those columns that are labels of rows, and these labels."""
+    columns = {kind: given for kind, given in labels.items() if isinstance(given, str)}
+    parts, found = list(data), {kind: [] for kind in columns}  # type: ignore[var-annotated]
+    shared = options
+    for k, name in enumerate(names):
+        own = options
+        for kind, column in columns.items():
+            parts[k], own, values = take_labels(parts[k], name, column, own)
+            found[kind].append(values)
+        shared = own if own is not options else shared
+    mixed = open_mixed(parts, names, shared)
+    taken = {
+        kind: np.concatenate([_take(part, rows) for part, rows in zip(values, mixed.numbers, strict=True)])
+        for kind, values in found.items()
+    }
+    return Opened(mixed, {**labels, **taken})
+
+
+def run_two_sample_test(
+    mixed: Mixed,
+    design: Design,
+    permutations: int,
+    kernels: Sequence[Kernel],
+    seed: int,
+    compute: Compute,
+    start: float,
+) -> TwoSampleResult:
+    """`two_sample_test` of samples and options that are checked already; ``start`` is when it began."""
+    found = _run(mixed, design, permutations, kernels, seed, compute)
+    return TwoSampleResult(**found, seed=seed, seconds=time.perf_counter() - start)
+
+
+def _run(
+    mixed: Mixed, design: Design, permutations: int, kernels: Sequence[Kernel], seed: int, compute: Compute
+) -> dict[str, Any]:
+    """What results have in common."""
+    rng = np.random.default_rng(seed)
+    sizes = [len(part) for part in mixed.points]
+    labels = np.repeat(np.arange(len(sizes), dtype=np.uint8), sizes)
+    need = sum(sizes) * (permutations + 1) // (4 if len(sizes) == 2 else 1)
+    if need > compute.max_memory and not compute.automatic:
+        raise InputMemoryError(
+            f"{permutations} permutations of {sum(sizes):,} rows take {need:,} bytes, but max_memory is "
+            f"{compute.max_memory:,}.",
+            "Give fewer {permutations}, or allow more with {max_memory}.",
+            permutations=...,
+            max_memory=...,
+        )
+    drawn = draw_labellings(
+        labels, permutations, rng, groups=design.groups, strata=design.strata, equal_groups=design.equal_groups
+    )
+    pooled = pool_rows(mixed.points, drawn, rng)
+    layout = Layout(sum(len(unit.coordinates) for unit in mixed.units), mixed.categories, mixed.image_shape)
+    left = compute.leaving(pooled.labellings.packed.nbytes)
+    verdict = judge_rows(pooled, layout, kernels, rng, left)
+    effects = Effects(mixed, pooled, verdict.pairs, replace(left, progress=None))
+    return {
+        "statistic": verdict.statistic,
+        "pvalue": verdict.pvalue,
+        "null_distribution": verdict.null_distribution,
+        "pvalue_floor": drawn.floor,
+        "families": _with_names(verdict, effects),
+        "coordinates": Findings([effects.describe(part) for part in verdict.coordinates]),
+        "pairs": Findings([effects.describe(part) for part in verdict.pairs]),
+        "sizes": tuple(sizes),
+        "names": mixed.names,
+        "notes": (*mixed.notes, *_notes(verdict, drawn.floor, layout.width)),
+    }
+
+
+def _with_names(verdict: Verdict, effects: Effects) -> dict[str, Any]:
+    """Families whose carriers are called as the user calls the columns."""
+    found = {}
+    for name, family in verdict.families.items():
+        what, _, places = family.carrier.partition(":")
+        if what == "column" and places:
+            columns = dict.fromkeys(effects.unit_of[int(place)].name for place in places.split(","))
+            family = replace(family, carrier=" and ".join(map(repr, columns)))
+        found[name] = family
+    return found
+
+
+def _notes(verdict: Verdict, floor: float, width: int) -> list[str]:
+    notes = []
+    if floor > _WORTH_A_WARNING:
+        notes.append(_floor_in_words(floor))
+    if verdict.left_out:
+        notes.append(f"{verdict.left_out:,} of {width:,} columns were not looked at one by one, but jointly only.")
+    if not verdict.families:
+        notes.append("All columns are constant: there is nothing to compare.")
+    return notes
+
+
+def _floor_in_words(floor: float) -> str:
+    return f"p cannot be below {floor:.3g}, because so few relabellings differ: nothing can be found at level 0.05."
+
+
+def warn_of_floor(floor: float) -> None:
+    """Warn of a test that cannot find anything."""
+    if floor > _WORTH_A_WARNING:
+        warnings.warn(_floor_in_words(floor), stacklevel=3)
+
+
+def check_count(permutations: Any) -> None:
+    """Complain about a number of permutations that is none."""
+    if isinstance(permutations, bool) or not isinstance(permutations, (int, np.integer)) or permutations < 1:
+        raise InputError(f"permutations must be a whole number from 1 up, but is {permutations!r}.")
+
+
+def as_kernels(kernels: Any) -> list[Kernel]:
+    """The kernels that the user gave."""
+    if kernels is None:
+        return []
+    given = list(kernels) if isinstance(kernels, (list, tuple)) else [kernels]
+    return [as_kernel(kernel) for kernel in given]
+
+
+def _as_codes(given: Any, sizes: Sequence[int], name: str) -> Array | None:
+    if given is None:
+        return None
+    parts = given if isinstance(given, tuple) and len(given) == len(sizes) and np.ndim(given[0]) else [given]
+    values = np.concatenate([np.asarray(part) for part in parts])
+    if values.shape != (sum(sizes),):
+        raise InputError(f"{name} must have one label for each of the {sum(sizes)} rows, but has shape {values.shape}.")
+    if values.dtype == object:
+        values = values.astype(str)
+    codes: Array = np.unique(values, return_inverse=True)[1].reshape(-1)
+    return codes
+
+
+def _take(labels: Array, rows: Array | None) -> Array:
+    return labels if rows is None else labels[rows]
+
+
+def _split_names(samples: Any) -> tuple[tuple[str, ...], list[Any]]:
+    if isinstance(samples, Mapping):
+        names, data = tuple(map(str, samples)), list(samples.values())
+    elif isinstance(samples, (list, tuple)):
+        data = list(samples)
+        names = tuple(f"sample {k}" for k in range(len(data)))
+    else:
+        raise InputError("samples must be a list or a dict of samples.", "Or give {labels} with one.", labels=...)
+    if not 2 <= len(data) <= 255:
+        raise InputError(f"k_sample_test compares 2 to 255 samples, but got {len(data)}.")
+    return names, data
+
+
+def _split_by_labels(data: Any, labels: Any, options: ReadOptions, named: Mapping[str, Any]) -> Opened:
+    """One sample for each label."""
+    opened = open_with_labels([data, data], ("samples", "samples"), options, {"labels": labels, **named})
+    mixed, rows = opened.mixed, len(opened.mixed.points[0])
+    found = {k: _half(v, rows) for k, v in opened.labels.items()}
+    values = np.asarray(found["labels"])
+    if values.shape != (rows,):
+        raise InputError(f"labels must have one for each of the {rows} rows, but has shape {values.shape}.")
+    kinds, codes = np.unique(values.astype(str) if values.dtype == object else values, return_inverse=True)
+    counts = np.bincount(codes)
+    if not 2 <= len(kinds) <= 255 or counts.min() < 2:
+        raise InputError(f"labels must name 2 to 255 samples of at least 2 rows, but there are {len(kinds)} labels.")
+    order = np.argsort(codes, kind="stable")
+    parts = np.split(order, np.cumsum(counts)[:-1])
+    points = tuple(take_rows(mixed.points[0], part) for part in parts)
+    mixed = replace(mixed, points=points, names=tuple(map(str, kinds.tolist())), numbers=(None,) * len(points))
+    return Opened(mixed, {k: None if found[k] is None else np.asarray(found[k])[order] for k in ("groups", "strata")})
+
+
+def _half(values: Any, rows: int) -> Any:
+    """Labels of the rows once, where they were read twice."""
+    return values[:rows] if isinstance(values, np.ndarray) and len(values) == 2 * rows else values

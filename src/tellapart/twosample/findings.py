@@ -1,0 +1,289 @@
+"""What an automatic test found: one p-value, families of forms, columns and pairs by name."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, overload
+
+import numpy as np
+import torch
+
+from ..stats.forms import FamilyVerdict
+from ..stats.pvalues import critical_value, rejects
+
+#: What families are, for those who have not read the documentation.
+FAMILIES = {
+    "kernel": "all columns jointly",
+    "coordinates": "single columns",
+    "pairs": "dependence of two columns",
+    "patches": "patches of images",
+    "given": "the kernels given",
+}
+_SHOWN = 10
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A column or a pair of columns.
+
+    Attributes
+    ----------
+    name, columns
+        What to call it, and the columns that it is.
+    kind
+        What differs most: ``"location"``, ``"scale"``, ``"shape"``, ``"share"`` or ``"dependence"``.
+    effect
+        Location and shape: the difference of means in pooled standard deviations, Y less X. Scale: the logarithm of the
+        ratio of standard deviations. Share: the difference of shares. Dependence: the difference of correlations.
+    words
+        The same in words.
+    pvalue
+        Adjusted for all columns (or all pairs): that any is named that does not differ has probability at most α.
+    pvalue_alone
+        Of this one, had it alone been looked at.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    kind: str
+    effect: float
+    words: str
+    pvalue: float
+    pvalue_alone: float
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.words} (p = {self.pvalue:.3g})"
+
+
+class Findings(Sequence[Finding]):
+    """Columns, or pairs of columns, by their adjusted p-values: what differs most comes first."""
+
+    def __init__(self, found: Sequence[Finding] = ()) -> None:
+        self._found = tuple(sorted(found, key=lambda one: (one.pvalue, one.pvalue_alone)))
+
+    @overload
+    def __getitem__(self, index: int) -> Finding: ...
+    @overload
+    def __getitem__(self, index: slice) -> Findings: ...
+    def __getitem__(self, index: int | slice) -> Finding | Findings:
+        return Findings(self._found[index]) if isinstance(index, slice) else self._found[index]
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def named(self, alpha: float = 0.05) -> Findings:
+        """Those that differ at level ``alpha``, all of them together."""
+        return Findings([one for one in self._found if rejects(one.pvalue, alpha)])
+
+    def to_list(self) -> list[dict[str, Any]]:
+        """All of them as plain values."""
+        return [_plain(vars(one)) for one in self._found]
+
+    def __repr__(self) -> str:
+        if not self._found:
+            return "no findings"
+        width = max(len(one.name) for one in self._found[:_SHOWN])
+        lines = [f"{one.name:{width}}  p = {one.pvalue:<6.3g} {one.words}" for one in self._found[:_SHOWN]]
+        more = len(self) - _SHOWN
+        return "\n".join([*lines, *([f"… and {more} more"] if more > 0 else [])])
+
+
+@dataclass(frozen=True, eq=False)
+class AutoResult:
+    """What `two_sample_test` and `k_sample_test` have in common. Unpacks as ``statistic, pvalue = result``."""
+
+    statistic: float
+    pvalue: float
+    null_distribution: np.ndarray[Any, Any] = field(repr=False)
+    pvalue_floor: float
+    families: dict[str, FamilyVerdict] = field(repr=False)
+    coordinates: Findings = field(repr=False)
+    pairs: Findings = field(repr=False)
+    sizes: tuple[int, ...]
+    names: tuple[str, ...]
+    seed: int
+    seconds: float
+    notes: tuple[str, ...] = ()
+    exact: bool = True
+    null: str = "permutation"
+    statistic_name: str = "score"
+
+    def __iter__(self) -> Iterator[float]:
+        return iter((self.statistic, self.pvalue))
+
+    @property
+    def permutations(self) -> int:
+        """How many labellings the observed one was compared with."""
+        return len(self.null_distribution)
+
+    @property
+    def carrier(self) -> str:
+        """What carried the difference, by the family that says most: a bandwidth and a ridge, a column, a pair, …"""
+        return next((f"{name}: {family.carrier}" for name, family in self.families.items()), "")
+
+    def threshold(self, alpha: float = 0.05) -> float:
+        """What the statistic must exceed for the test to reject at level ``alpha``; infinite with too few draws."""
+        return float(critical_value(torch.from_numpy(self.null_distribution), alpha))
+
+    def reject(self, alpha: float = 0.05) -> bool:
+        """Whether the test rejects at level ``alpha``."""
+        return rejects(self.pvalue, alpha)
+
+    def named(self, alpha: float = 0.05) -> tuple[str, ...]:
+        """The columns that differ by themselves at level ``alpha``, all of them together."""
+        return tuple(one.name for one in self.coordinates.named(alpha))
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields as plain Python values."""
+        return {
+            **_plain({k: v for k, v in vars(self).items() if k not in ("families", "coordinates", "pairs")}),
+            "permutations": self.permutations,
+            "carrier": self.carrier,
+            "families": {name: vars(family) for name, family in self.families.items()},
+            "coordinates": self.coordinates.to_list(),
+            "pairs": self.pairs.to_list(),
+        }
+
+    def to_json(self) -> str:
+        """All fields as JSON."""
+        return json.dumps(self.to_dict())
+
+    def summary(self, alpha: float = 0.05) -> str:
+        """What was found, in plain words."""
+        return "\n".join(self._summary(alpha))
+
+    def _summary(self, alpha: float) -> list[str]:
+        listed = ", ".join(f"{name} ({rows:,} rows)" for name, rows in zip(self.names, self.sizes, strict=True))
+        at_floor = ", the smallest possible" if self.pvalue <= self.pvalue_floor * (1 + 1e-9) else ""
+        verdict = "differ" if self.reject(alpha) else "are not shown to differ"
+        lines = [f"{listed} {verdict}: p = {self.pvalue:.4g}{at_floor} (exact, {self.permutations:,} relabellings)."]
+        for name, family in self.families.items():
+            lines.append(f"  {FAMILIES[name]}: p = {family.pvalue:.4g} ({family.carrier})")
+        for what, found in (("Columns", self.coordinates), ("Pairs of columns", self.pairs)):
+            named = found.named(alpha)
+            if named:
+                lines.append(f"{what} that differ (jointly at level {alpha:g}): {len(named)} of {len(found)}")
+                lines += [f"  {one}" for one in named[:_SHOWN]]
+                lines += [f"  … and {len(named) - _SHOWN} more"] if len(named) > _SHOWN else []
+        return [*lines, *(f"Note: {note}" for note in self.notes)]
+
+
+@dataclass(frozen=True, eq=False)
+class TwoSampleResult(AutoResult):
+    """The outcome of `two_sample_test`. Unpacks as ``statistic, pvalue = result``.
+
+    Attributes
+    ----------
+    statistic
+        The combined score: about -log p of the families of forms, the larger the more different. It has no unit.
+    pvalue
+        Exact at every sample size: at least `pvalue_floor`, never 0.
+    null_distribution
+        The statistic of the other labellings.
+    pvalue_floor
+        The smallest p-value there can be, from the number of permutations and of labellings that differ.
+    families
+        Each family of forms with its own exact p-value and what carried it, the one that says most first.
+    coordinates, pairs
+        Columns and pairs of columns as `Findings`: by name, with an effect and an adjusted p-value.
+    sizes, names
+        The sizes of the samples, and what they are called.
+    seed
+        Give it as ``rng`` to have the same result again.
+    seconds
+        How long it took.
+    notes
+        What should be known beside it.
+    """
+
+    @property
+    def m(self) -> int:
+        """The size of X."""
+        return self.sizes[0]
+
+    @property
+    def n(self) -> int:
+        """The size of Y."""
+        return self.sizes[1]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields as plain Python values."""
+        return super().to_dict() | {"m": self.m, "n": self.n}
+
+    def __repr__(self) -> str:
+        at_floor = " (the smallest possible)" if self.pvalue <= self.pvalue_floor * (1 + 1e-9) else ""
+        named = f", {len(self.named())} columns named" if self.named() else ""
+        return (
+            f"TwoSampleResult(p = {self.pvalue:.4g}{at_floor}; exact, {self.permutations} relabellings, m = {self.m}, "
+            f"n = {self.n}{', carried by ' + self.carrier if self.carrier else ''}{named})"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class PairwiseTest:
+    """Two of several samples: their test, and its p-value adjusted for all such tests (Holm)."""
+
+    names: tuple[str, str]
+    test: TwoSampleResult
+    pvalue: float
+
+
+@dataclass(frozen=True, eq=False)
+class KSampleResult(AutoResult):
+    """The outcome of `k_sample_test`. Unpacks as ``statistic, pvalue = result``.
+
+    Attributes
+    ----------
+    pairwise
+        Each two of the samples: their test and its p-value, adjusted for all of them.
+    **others
+        As in `TwoSampleResult`.
+    """
+
+    pairwise: tuple[PairwiseTest, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields as plain Python values."""
+        pairwise = [
+            {"names": list(one.names), "pvalue": one.pvalue, "test": one.test.to_dict()} for one in self.pairwise
+        ]
+        return super().to_dict() | {"pairwise": pairwise}
+
+    def _summary(self, alpha: float) -> list[str]:
+        lines = super()._summary(alpha)
+        return lines + [f"  {' and '.join(one.names)}: adjusted p = {one.pvalue:.4g}" for one in self.pairwise]
+
+    def __repr__(self) -> str:
+        return (
+            f"KSampleResult(p = {self.pvalue:.4g}; exact, {self.permutations} relabellings, sizes {self.sizes}"
+            f"{', carried by ' + self.carrier if self.carrier else ''})"
+        )
+
+
+def holm(pvalues: Sequence[float]) -> list[float]:
+    """Adjusted p-values (Holm 1979): valid however the tests depend on each other.
+
+    >>> holm([0.01, 0.04, 0.02])
+    [0.03, 0.04, 0.04]
+    """
+    order = np.argsort(pvalues, kind="stable")
+    scaled = np.asarray(pvalues)[order] * np.arange(len(pvalues), 0, -1)
+    found = np.empty(len(pvalues))
+    found[order] = np.minimum(np.maximum.accumulate(scaled), 1.0)
+    return [float(p) for p in found]
+
+
+def _plain(values: dict[str, Any]) -> dict[str, Any]:
+    """Arrays and tuples as lists, and NaN as None, for JSON."""
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        if isinstance(value, float) and not math.isfinite(value):
+            value = None
+        elif isinstance(value, (np.ndarray, tuple)):
+            value = list(value) if isinstance(value, tuple) else value.tolist()
+        found[name] = value
+    found.pop("pairwise", None)
+    return found

@@ -1,0 +1,505 @@
+"""The tests that need no choice: level, power, what they name, the same bits everywhere, and hostile input."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import auto_problems
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+import tellapart as ta
+from tellapart.cli import main
+from tellapart.data import read
+from tellapart.engine import rows
+from tellapart.kernels import Gaussian, Laplacian
+from tellapart.twosample.findings import holm
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+def same(a, b):
+    return (
+        a.statistic == b.statistic
+        and a.pvalue == b.pvalue
+        and np.array_equal(a.null_distribution, b.null_distribution)
+        and a.coordinates.to_list() == b.coordinates.to_list()
+        and a.pairs.to_list() == b.pairs.to_list()
+    )
+
+
+def normal(n, d, seed):
+    return np.random.default_rng(seed).normal(size=(n, d))
+
+
+# --- level and power ----------------------------------------------------------------------------------------------
+
+
+def rejections(problem, repetitions, seed=0):
+    """How often p is at most 0.05, 0.1, 0.2."""
+    found = np.array([problem(np.random.default_rng([seed, k])).pvalue for k in range(repetitions)])
+    return [int((found <= alpha + 1e-9).sum()) for alpha in (0.05, 0.1, 0.2)]
+
+
+def check_level(problem, repetitions, seed=0):
+    """Not more than level α, but for chance at one in ten thousand."""
+    from scipy.stats import binom
+
+    for alpha, count in zip((0.05, 0.1, 0.2), rejections(problem, repetitions, seed), strict=True):
+        assert count <= binom.ppf(1 - 1e-4, repetitions, alpha)
+
+
+@pytest.mark.parametrize("problem", auto_problems.QUICK, ids=lambda problem: problem.__name__)
+def test_level(problem):
+    check_level(problem, 100)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("problem", auto_problems.ALL, ids=lambda problem: problem.__name__)
+def test_level_in_many_repetitions(problem):
+    check_level(problem, 2000, seed=1)
+
+
+def false_names(repetitions):
+    """How often, of 20 columns of which 3 differ, one of the other 17 is named."""
+    false = 0
+    for seed in range(repetitions):
+        rng = np.random.default_rng(seed)
+        X, Y = rng.normal(size=(60, 20)), rng.normal(size=(60, 20))
+        Y[:, :3] = Y[:, :3] * [1, 1, 3] + [2, 1, 0]
+        named = ta.two_sample_test(X, Y, 59, rng=seed).named(0.05)
+        assert "0" in named
+        false += bool(set(named) - {"0", "1", "2"})
+    return false
+
+
+def test_columns_that_do_not_differ_are_not_named():
+    assert false_names(40) <= 7  # 2 are expected: 8 or more by chance once in 2,000 times
+
+
+@pytest.mark.full
+def test_columns_that_do_not_differ_are_named_in_at_most_alpha():
+    assert false_names(1000) <= 50 + 4 * 7
+
+
+def shifted(rng):
+    return rng.normal(size=(150, 20)), rng.normal(size=(150, 20)) + 0.2
+
+
+def wider(rng):
+    return rng.normal(size=(200, 50)), rng.normal(size=(200, 50)) * np.r_[2, np.ones(49)]
+
+
+def correlated(rng):
+    Y = rng.normal(size=(250, 10))
+    Y[:, 1] = 0.6 * Y[:, 0] + 0.8 * Y[:, 1]
+    return rng.normal(size=(250, 10)), Y
+
+
+def wavy(rng):
+    """A density with waves: no moment differs."""
+    u = rng.random((2000, 2))
+    kept = rng.random(2000) < (1 + 0.9 * np.prod(np.sin(4 * np.pi * u), axis=1)) / 2
+    return rng.random((500, 2)), u[kept][:500]
+
+
+@pytest.mark.parametrize("problem", [shifted, wider, correlated, wavy])
+def test_power(problem):
+    found = [ta.two_sample_test(*problem(np.random.default_rng(k)), 99, rng=k).pvalue <= 0.05 for k in range(5)]
+    assert sum(found) >= 4
+
+
+# --- what is found ------------------------------------------------------------------------------------------------
+
+
+def frames(n=400):
+    rng = np.random.default_rng(0)
+
+    def frame(shift, shares, gaps, r):
+        found = pd.DataFrame(
+            {
+                "age": rng.normal(40 + shift, 10, n),
+                "town": rng.choice(["Ulm", "Bonn", "Köln"], n, p=shares),
+                "day": pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 100, n) + 5 * shift, unit="D"),
+                "member": rng.random(n) < 0.3 + 0.05 * shift,
+                "x": rng.normal(size=n),
+                "site": rng.integers(0, 4, n),
+            }
+        )
+        found["y"] = r * found["x"] + np.sqrt(1 - r * r) * rng.normal(size=n)
+        found.loc[rng.random(n) < gaps, "age"] = np.nan
+        return found
+
+    return frame(0, [0.4, 0.3, 0.3], 0.02, 0.0), frame(6, [0.2, 0.5, 0.3], 0.2, 0.6)
+
+
+def test_findings_of_a_table():
+    X, Y = frames()
+    result = ta.two_sample_test(X, Y, 199, missing="indicator", strata="site", rng=0)
+    assert "site" not in {one.name for one in result.coordinates}
+    found = {one.name: one for one in result.coordinates}
+    assert set(result.named()) == {"age", "town", "day", "member", "age is missing"}
+    age = found["age"]
+    assert age.kind == "location"
+    assert age.effect == pytest.approx((Y.age.mean() - X.age.mean()) / X.age.std(), rel=0.1)
+    assert age.words.startswith("larger in Y by 0.6")
+    assert found["day"].words.startswith("later in Y by")
+    share = [(frame.town == "Ulm").mean() for frame in (X, Y)]
+    assert found["town"].words == f"share of 'Ulm' {share[0]:.3g} → {share[1]:.3g}"
+    assert found["town"].effect == pytest.approx(share[1] - share[0])
+    assert found["age is missing"].effect == pytest.approx(Y.age.isna().mean() - X.age.isna().mean())
+    assert found["member"].words.startswith("share of yes 0.")
+    pair = result.pairs[0]
+    assert pair.columns == ("x", "y")
+    correlations = [frame.x.corr(frame.y) for frame in (X, Y)]
+    assert pair.effect == pytest.approx(correlations[1] - correlations[0])
+    assert pair.words == f"correlation {correlations[0]:.2f} → {correlations[1]:.2f}"
+    assert result.pairs.named()[0].name == "x × y"
+
+
+def test_effects_are_those_of_the_columns():
+    X, Y = normal(300, 3, 0), normal(200, 3, 1) * [1, 3, 1] + [1, 0, 0]
+    result = ta.two_sample_test(X, Y, 99, rng=0)
+    found = {one.name: one for one in result.coordinates}
+    pooled = np.sqrt((300 * X[:, 0].var() + 200 * Y[:, 0].var()) / 500)
+    assert found["0"].kind == "location"
+    assert found["0"].effect == pytest.approx((Y[:, 0].mean() - X[:, 0].mean()) / pooled)
+    assert found["1"].kind == "scale"
+    assert found["1"].effect == pytest.approx(np.log(Y[:, 1].std() / X[:, 1].std()))
+    assert "more spread out in Y" in found["1"].words
+    other = ta.two_sample_test(Y, X, 99, rng=0)
+    assert {one.name: one.words for one in other.coordinates}["0"].startswith("larger in X")
+
+
+def test_a_result_is_complete():
+    X, Y = normal(80, 3, 0), normal(70, 3, 1) + np.array([1, 0, 0])
+    result = ta.two_sample_test(X, Y, 199, rng=3)
+    statistic, pvalue = result
+    assert (statistic, pvalue) == (result.statistic, result.pvalue)
+    assert (result.m, result.n, result.permutations, result.exact) == (80, 70, 199, True)
+    assert pvalue == (1 + (result.null_distribution >= statistic).sum()) / 200 == result.pvalue_floor
+    assert result.reject()
+    assert statistic > result.threshold(0.05)
+    told = json.loads(result.to_json())
+    assert told["pvalue"] == pvalue
+    assert told["coordinates"][0]["name"] == "0"
+    assert set(result.families) == {"kernel", "coordinates", "pairs"}
+    assert all(0 < family.pvalue <= 1 for family in result.families.values())
+    assert result.carrier
+    assert "the smallest possible" in repr(result)
+    assert "X (80 rows), Y (70 rows) differ: p = 0.005" in result.summary()
+    assert "0: larger in Y by" in result.summary()
+    again = ta.two_sample_test(X, Y, 199, rng=result.seed)
+    assert same(result, again)
+
+
+def test_the_floor_is_the_true_one():
+    with pytest.warns(UserWarning, match=r"p cannot be below 0\.1,"):
+        result = ta.two_sample_test([[1.0], [2.0], [3.0]], [[11.0], [12.0], [13.0]], rng=0)
+    assert result.pvalue == result.pvalue_floor == 0.1
+    assert result.permutations == 19
+    assert any("cannot be below" in note for note in result.notes)
+    groups = np.repeat(np.arange(6), 10)
+    with pytest.warns(UserWarning, match="p cannot be below"):
+        result = ta.two_sample_test(normal(30, 1, 0), normal(30, 1, 1) + 9, groups=groups, rng=0)
+    assert result.pvalue_floor == 0.1
+
+
+def test_groups_of_different_sizes_see_what_equal_ones_cannot():
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(24), np.r_[2:14, 3:15])
+    Z = rng.normal(size=(len(groups), 2)) + 0.3 * rng.normal(size=(24, 2))[groups] + 2 * (groups >= 12)[:, None]
+    X = groups < 12
+    options = {"groups": (groups[X], groups[~X]), "rng": 0}
+    assert ta.two_sample_test(Z[X], Z[~X], **options).pvalue == 0.001
+    equal = ta.two_sample_test(Z[X], Z[~X], **options, equal_groups=True)
+    assert equal.pvalue_floor == pytest.approx(max(0.001, 1 / 2**11))
+
+
+def test_strata_are_no_evidence_and_pairs_are():
+    rng = np.random.default_rng(1)
+    site = np.repeat([0, 1, 0, 1], [40, 10, 10, 40])
+    Z = rng.normal(size=(100, 2)) + 3 * site[:, None]
+    assert ta.two_sample_test(Z[:50], Z[50:], 199, rng=0).pvalue == 0.005
+    assert ta.two_sample_test(Z[:50], Z[50:], 199, strata=site, rng=0).pvalue > 0.05
+    centre = 5 * rng.normal(size=(60, 2))
+    X, Y = centre + 0.3 * rng.normal(size=(60, 2)), centre + 0.3 * rng.normal(size=(60, 2)) + 0.4
+    assert ta.two_sample_test(X, Y, 199, rng=0).pvalue > 0.05
+    assert ta.two_sample_test(X, Y, 199, paired=True, rng=0).pvalue == 0.005
+
+
+def test_kernels_of_the_user_are_a_family():
+    X, Y = normal(60, 2, 0), normal(60, 2, 1) + 0.8
+    result = ta.two_sample_test(X, Y, 99, kernels=[Laplacian(1.0), lambda a, b: a @ b.T], rng=0)
+    assert result.families["given"].pvalue == 0.01
+    assert ta.two_sample_test(X, Y, 99, kernels=Gaussian(1.0), rng=0).families["given"].pvalue == 0.01
+
+
+def test_images_have_patches():
+    rng = np.random.default_rng(0)
+    X = rng.random((60, 12, 12)).astype("f4")
+    Y = rng.random((60, 12, 12)).astype("f4")
+    Y[:, 1:] = (Y[:, 1:] + Y[:, :-1]) / 2**0.5
+    for a, b in ((X, Y), (X[:, None], Y[:, None]), (np.repeat(X[..., None], 3, -1), np.repeat(Y[..., None], 3, -1))):
+        result = ta.two_sample_test(a, b, 99, rng=0)
+        assert result.families["patches"].pvalue == 0.01
+        assert not result.pairs
+    flat = ta.two_sample_test(X.reshape(60, -1), Y.reshape(60, -1), 99, image_shape=(12, 12), rng=0)
+    assert flat.families["patches"].pvalue == 0.01
+    assert flat.coordinates[0].name.startswith("pixel ")
+    bytes_and_floats = ta.two_sample_test((X * 255).astype("u1"), X, 99, rng=0)
+    assert bytes_and_floats.pvalue > 0.05
+
+
+def test_features_are_compared_instead():
+    X, Y = normal(50, 4, 0), normal(50, 4, 1)
+    Y[:, 0] += 5
+    result = ta.two_sample_test(X, Y, 99, features=lambda block: block[:, 1:], rng=0)
+    assert len(result.coordinates) == 3
+    assert result.pvalue > 0.01
+
+
+# --- several samples ----------------------------------------------------------------------------------------------
+
+
+def test_several_samples():
+    samples = {"a": normal(60, 2, 0), "b": normal(50, 2, 1), "c": normal(40, 2, 2) + 1}
+    result = ta.k_sample_test(samples, permutations=199, rng=0)
+    assert result.pvalue == 0.005
+    assert [one.names for one in result.pairwise] == [("a", "b"), ("a", "c"), ("b", "c")]
+    assert [one.pvalue <= 0.05 for one in result.pairwise] == [False, True, True]
+    assert "a and c: adjusted p = 0.015" in result.summary()
+    assert len(json.loads(result.to_json())["pairwise"]) == 3
+    Z, labels = np.concatenate(list(samples.values())), np.repeat(list("abc"), [60, 50, 40])
+    by_label = ta.k_sample_test(Z, labels, 199, rng=0)
+    assert by_label.pvalue == result.pvalue
+    assert by_label.names == ("a", "b", "c")
+    frame = pd.DataFrame(Z, columns=["u", "v"]).assign(kind=labels)
+    by_column = ta.k_sample_test(frame, "kind", 199, pairwise=False, rng=0)
+    assert by_column.pvalue == 0.005
+    assert {one.name for one in by_column.coordinates} == {"u", "v"}
+    assert ta.k_sample_test([frame[frame.kind == k].drop(columns="kind") for k in "abc"], rng=0).pvalue == 0.001
+
+
+def test_two_samples_are_two_of_several():
+    X, Y = normal(40, 2, 0), normal(50, 2, 1)
+    a, b = ta.two_sample_test(X, Y, 99, rng=0), ta.k_sample_test([X, Y], permutations=99, rng=0)
+    assert a.pvalue == b.pvalue
+    assert a.statistic == b.statistic
+
+
+def test_holm():
+    assert holm([0.5, 0.01, 0.02]) == [0.5, 0.03, 0.04]
+    assert holm([]) == []
+
+
+def test_samples_that_cannot_be_compared():
+    with pytest.raises(ValueError, match="compares 2 to 255 samples, but got 1"):
+        ta.k_sample_test([normal(5, 2, 0)])
+    with pytest.raises(ValueError, match="must be a list or a dict"):
+        ta.k_sample_test(normal(5, 2, 0))
+    with pytest.raises(ValueError, match="labels must have one for each of the 5 rows"):
+        ta.k_sample_test(normal(5, 2, 0), [1, 2])
+
+
+# --- the same bits ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def samples():
+    X, Y = (normal(1500, 5, seed).astype("f4") for seed in (0, 1))
+    return X, Y * np.float32(1.05)
+
+
+@pytest.fixture(scope="module")
+def files(samples, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("auto")
+    for name, values in zip("xy", samples, strict=True):
+        np.save(folder / f"{name}.npy", values)
+    return str(folder / "x.npy"), str(folder / "y.npy")
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """So that a few thousand rows are many runs, on as many threads as are allowed."""
+    monkeypatch.setattr(rows, "BLOCK", 128)
+    monkeypatch.setattr(rows, "WORTH_A_THREAD", 0.0)
+
+
+@pytest.mark.parametrize("design", ["plain", "strata", "pairs", "unequal"])
+def test_threads_files_and_memory_do_not_change_a_bit(design, samples, files, small_blocks):
+    options = {"permutations": 39, "rng": 0}
+    if design == "strata":
+        options["strata"] = np.random.default_rng(0).integers(0, 30, 3000)
+    X, Y = samples
+    if design == "unequal":
+        X, files = X[:300], (X[:300], files[1])
+    options["paired"] = design == "pairs"
+    base = ta.two_sample_test(X, Y, **options, threads=1)
+    assert same(base, ta.two_sample_test(X, Y, **options, threads=2))
+    assert same(base, ta.two_sample_test(*files, **options, threads=2))
+    assert same(base, ta.two_sample_test(torch.from_numpy(X), files[1], **options))
+    # Sums that do not fit together are made one after the other.
+    assert same(base, ta.two_sample_test(X, Y, **options, threads=2, max_memory="120MB"))
+
+
+@pytest.fixture(scope="module")
+def client():
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_workers_do_not_change_a_bit(samples, files, client, small_blocks):
+    strata = np.random.default_rng(0).integers(0, 30, 3000)
+    base = ta.two_sample_test(*samples, 39, strata=strata, rng=0)
+    assert same(base, ta.two_sample_test(*files, 39, strata=strata, rng=0, cluster=client))
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_worker_that_is_killed_does_not_change_a_bit(samples, files, small_blocks):
+    distributed = pytest.importorskip("distributed")
+    base = ta.two_sample_test(*samples, 39, rng=0)
+    killed = []
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        victim = next(iter(client.run(os.getpid).values()))
+
+        def kill(done, total):
+            if done > total / 4 and not killed:
+                killed.append(victim)
+                os.kill(victim, signal.SIGKILL)
+
+        found = ta.two_sample_test(*files, 39, rng=0, cluster=client, progress=kill)
+    assert killed
+    assert same(base, found)
+
+
+PEAK = """
+import sys, torch, tellapart as ta
+
+def peak():
+    with open("/proc/self/status") as lines:
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
+
+torch.set_num_threads(1)
+ta.two_sample_test(torch.randn(1000, 8), torch.randn(1000, 8), 99, rng=0)
+before = peak()
+print(ta.two_sample_test(sys.argv[1], sys.argv[2], 99, rng=0, max_memory=sys.argv[3]).pvalue)
+print(peak() - before)
+"""
+
+
+@pytest.mark.serial
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="the peak is read there")
+def test_memory_is_bounded_by_max_memory_and_not_by_the_rows(tmp_path):
+    """128 MB of rows in 80 MB."""
+    for k, name in enumerate("xy"):
+        np.save(tmp_path / f"{name}.npy", np.random.default_rng(k).standard_normal((250_000, 64), dtype="f4")[:, ::1])
+    arguments = [str(tmp_path / "x.npy"), str(tmp_path / "y.npy"), "80MB"]
+    done = subprocess.run([sys.executable, "-c", PEAK, *arguments], capture_output=True, text=True, check=True)
+    pvalue, peak = map(float, done.stdout.split())
+    assert 0 < pvalue <= 1
+    assert peak < 90e6
+
+
+def test_progress_reaches_its_end(samples):
+    seen = []
+    ta.two_sample_test(*samples, 19, rng=0, max_memory="60MB", progress=lambda done, total: seen.append((done, total)))
+    assert seen == sorted(seen)
+    assert seen[-1][0] == seen[-1][1]
+
+
+# --- hostile input ------------------------------------------------------------------------------------------------
+
+
+def test_constant_and_missing_columns():
+    X = pd.DataFrame({"a": 1.0, "b": normal(20, 1, 0)[:, 0], "none": np.nan, "text": "same"})
+    Y = X.assign(b=normal(20, 1, 1)[:, 0])
+    result = ta.two_sample_test(X, Y, 39, missing="indicator", rng=0)
+    assert {one.name for one in result.coordinates} == {"b"}
+    everything = ta.two_sample_test(np.ones((5, 2)), np.ones((6, 2)), 39, rng=0)
+    assert everything.pvalue == 1
+    assert "nothing to compare" in everything.summary()
+    with pytest.raises(ValueError, match="has missing values in 'none'"):
+        ta.two_sample_test(X, Y)
+
+
+def test_one_column_and_more_columns_than_rows():
+    assert ta.two_sample_test(normal(40, 1, 0)[:, 0], normal(40, 1, 1)[:, 0] + 2, 99, rng=0).pvalue == 0.01
+    wide = ta.two_sample_test(normal(12, 300, 0), normal(12, 300, 1) + 1, 99, rng=0)
+    assert wide.pvalue == 0.01
+    assert len(wide.pairs) == 2000
+    huge = ta.two_sample_test(normal(30, 2, 0) * 1e30, normal(30, 2, 1) * 1e30 + 2e30, 99, rng=0)
+    assert huge.pvalue == 0.01
+    far = ta.two_sample_test(normal(30, 2, 0) + 1e9, normal(30, 2, 1) + 1e9 + 2, 99, rng=0)
+    assert far.pvalue == 0.01
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"X": [[1.0]]}, "needs at least 2 rows, but has 1"),
+        ({"X": [[1.0], [float("nan")]]}, "has 1 NaN"),
+        ({"permutations": 0}, "permutations must be a whole number from 1 up"),
+        ({"groups": [1, 2]}, "groups must have one label for each of the 6 rows"),
+        ({"paired": True}, "X has 2 rows and Y has 4"),
+        ({"paired": True, "strata": [0] * 6}, "takes neither groups nor strata"),
+        ({"groups": "patient"}, "no such column"),
+        ({"Y": [[1.0, 2.0]] * 3}, "rows of the same shape"),
+    ],
+)
+def test_complaints(arguments, message):
+    options = {"X": [[1.0], [2.0]], "Y": [[1.0], [2.0], [3.0], [5.0]], **arguments}
+    with pytest.raises(ValueError, match=message):
+        ta.two_sample_test(**options)
+
+
+def test_sources_and_identifiers():
+    """Labels of groups may be identifiers, which are no columns to be compared."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"v": rng.normal(size=120), "who": [f"p{k:02}" for k in np.arange(120) // 2]})
+    X, Y = frame[:60], frame[60:]
+    base = ta.two_sample_test(X, Y, 39, groups="who", rng=0)
+    codes = np.arange(120) // 2
+    given = ta.two_sample_test(X[["v"]], Y[["v"]], 39, groups=codes, rng=0)
+    assert base.pvalue == given.pvalue
+    x, y = (read(part.assign(who=np.arange(60) // 2 + at), name) for part, name, at in ((X, "X", 0), (Y, "Y", 30)))
+    assert ta.two_sample_test(x, y, 39, groups="who", rng=0).pvalue == given.pvalue
+
+
+# --- the command line ---------------------------------------------------------------------------------------------
+
+
+def test_command(tmp_path, capsys):
+    X, Y = frames(150)
+    X.to_csv(tmp_path / "a.csv", index=False)
+    Y.to_csv(tmp_path / "b.csv", index=False)
+    files = [str(tmp_path / "a.csv"), str(tmp_path / "b.csv")]
+    options = ["--permutations", "99", "--missing", "indicator", "--strata", "site"]
+    assert main(["test", *files, *options, "--fail-on-difference"]) == 1
+    told = capsys.readouterr().out
+    assert told.startswith("a.csv (150 rows), b.csv (150 rows) differ: p = 0.01")
+    assert "town: share of" in told
+    assert main(["test", *files, *options, "--json", "-"]) == 0
+    assert json.loads(capsys.readouterr().out)["pvalue"] == 0.01
+    assert main(["test", *files, *options, "--drop", "age", "--quiet", "--json", str(tmp_path / "out.json")]) == 0
+    assert not capsys.readouterr().out
+    names = {one["name"] for one in json.loads((tmp_path / "out.json").read_text())["coordinates"]}
+    assert "age" not in names
+    assert main(["test", *files]) == 2
+    assert "--missing indicator" in capsys.readouterr().err

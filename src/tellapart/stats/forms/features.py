@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from ...data import Points
+from ...engine import Compute
 from ...engine.rows import Gram, Size
 from ...kernels import Kernel
 from .constants import (
@@ -32,6 +33,9 @@ from .patches import PatchFeatures
 from .ranks import PairFeatures, Ranks, normal_scores, rank_cosines
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
+
+#: Bytes that fitting takes for each number of a sketch, and the rows that it needs.
+_BYTES, _FEWEST = 128, 256
 
 
 @dataclass(frozen=True)
@@ -193,14 +197,15 @@ def _divisor(scale: Array, varies: Array, layout: Layout) -> Array:
     return divisor
 
 
-def sketch_rows(rows: int, width: int) -> int:
-    """How many rows features are fitted on."""
-    return min(rows, SKETCH, max(SKETCH_LEAST, SKETCH_NUMBERS // max(width, 1)))
+def sketch_rows(rows: int, width: int, compute: Compute) -> int:
+    """How many rows features are fitted on: fewer where rows are wide, or the user allows little memory."""
+    most = min(rows, SKETCH, max(SKETCH_LEAST, SKETCH_NUMBERS // max(width, 1)))
+    return most if compute.automatic else min(most, max(_FEWEST, compute.max_memory // (_BYTES * width)))
 
 
-def draw_sketch(points: Points, rng: np.random.Generator) -> Tensor:
+def draw_sketch(points: Points, rng: np.random.Generator, compute: Compute) -> Tensor:
     """Some of the rows, which are in random order already unless they are in order of strata; or all; shuffled."""
     N = len(points)
-    chosen = rng.permutation(N)[: sketch_rows(N, math.prod(points.shape[1:]))]
+    chosen = rng.permutation(N)[: sketch_rows(N, math.prod(points.shape[1:]), compute)]
     found = points[torch.from_numpy(np.sort(chosen))].detach().cpu().flatten(1)
     return found[torch.from_numpy(rng.permutation(len(found)))]

@@ -86,13 +86,14 @@ class PairFeatures:
     @classmethod
     def fit(cls, scores: Tensor) -> PairFeatures:
         """All pairs of columns of a sketch's normal scores, or those that depend most on each other."""
-        i, j = np.triu_indices(scores.shape[1], 1)
-        if len(i) > MAX_PAIRS:
-            centred = scores.double() - scores.double().mean(0)
-            unit = centred / centred.norm(dim=0).clamp(min=1e-300)
-            dependence = (unit.T @ unit).abs().numpy()[i, j].round(9)
-            top = np.sort(np.argsort(-dependence, kind="stable")[:MAX_PAIRS])
-            i, j = i[top], j[top]
+        d = scores.shape[1]
+        if d * (d - 1) // 2 <= MAX_PAIRS:
+            i, j = np.triu_indices(d, 1)
+        else:
+            unit = scores - scores.mean(0)
+            unit /= unit.norm(dim=0).clamp(min=1e-30)
+            dependence = (unit.T @ unit).abs_().triu_(1).flatten()
+            i, j = np.divmod(np.sort(torch.topk(dependence, MAX_PAIRS).indices.numpy()), d)
         some = scores[: max(1, _PRODUCTS // len(i))]
         return cls(i, j, (some[:, i] * some[:, j]).mean(0))
 

@@ -24,6 +24,7 @@ from .constants import (
     MAX_COLUMNS,
     NARROW,
     PATCH_BANDWIDTHS,
+    RANK_STEP,
     SKETCH,
     SKETCH_LEAST,
     SKETCH_NUMBERS,
@@ -132,9 +133,9 @@ class FeaturePlan:
         if kernels:
             found["given"] = GivenFeatures.fit(kernels, sketch, count)
         if len(numeric):
-            ranks = Ranks.fit(values[:, numeric])
+            ranks = Ranks.fit(values[:, numeric], 1 if rows <= SKETCH else RANK_STEP)
             if len(numeric) > 1 and layout.image_shape is None:
-                pairs = PairFeatures.fit(normal_scores(ranks(values[:, numeric]), len(values)))
+                pairs = PairFeatures.fit(normal_scores(ranks(values[:, numeric]), ranks.rows))
         return cls(rows, layout, centre, bare.divisor, numeric, found, patches, ranks, pairs, left_out)
 
     def scaled(self, block: Array) -> Tensor:

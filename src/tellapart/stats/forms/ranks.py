@@ -37,15 +37,16 @@ class Ranks:
     rows: int
 
     @classmethod
-    def fit(cls, sketch: Array) -> Ranks:
-        """Those of the columns of a sketch.
+    def fit(cls, sketch: Array, step: int = 1) -> Ranks:
+        """Those of the columns of a sketch, or of every so many of their values in order.
 
         >>> Ranks.fit(np.array([[1.0], [1.0], [5.0]]))(np.array([[0.0], [1.0], [2.0], [5.0]])).round(3).ravel()
         array([0.   , 0.333, 0.667, 0.833])
         """
-        found = [np.unique(column, return_counts=True) for column in sketch.T]
-        below = tuple(np.concatenate([[0], np.cumsum(counts)]) / len(sketch) for _, counts in found)
-        return cls(tuple(values for values, _ in found), below, len(sketch))
+        found = [np.unique(np.sort(column)[step // 2 :: step], return_counts=True) for column in sketch.T]
+        rows = len(range(step // 2, len(sketch), step))
+        below = tuple(np.concatenate([[0], np.cumsum(counts)]) / rows for _, counts in found)
+        return cls(tuple(values for values, _ in found), below, rows)
 
     def __call__(self, Z: Array) -> Array:
         """The mid-ranks of some rows."""
@@ -60,13 +61,13 @@ class Ranks:
 
 def rank_cosines(U: Array) -> Tensor:
     """√2 cos(πku), k = 1 … 6, by Chebyshev's recursion: (rows, d, 6)."""
-    first = torch.cos(math.pi * torch.from_numpy(U))
+    first = torch.cos(torch.from_numpy(U).float().mul_(math.pi))
     found = torch.empty(*U.shape, COSINES)
     before, now = torch.ones_like(first), first
     for k in range(COSINES):
-        found[..., k] = math.sqrt(2) * now
-        before, now = now, 2 * first * now - before
-    return found
+        found[..., k] = now
+        before, now = now, (2 * first).mul_(now).sub_(before)
+    return found.mul_(math.sqrt(2))
 
 
 def normal_scores(U: Array, rows: int) -> Tensor:

@@ -216,7 +216,7 @@ def problem(m=40, n=60, d=3, seed=0, **options):
     Z = rng.normal(size=(m + n, d))
     found = draw_labellings(two(m, n), 49, rng, **options)
     pooled = pool_rows([torch.from_numpy(Z)], found, rng)
-    plan = FeaturePlan.fit(draw_sketch(pooled.points, rng), m + n, Layout(d), (), rng)
+    plan = FeaturePlan.fit(draw_sketch(pooled.points, rng, Compute()), m + n, Layout(d), (), rng)
     return pooled, plan, Contrasts(pooled.labellings)
 
 
@@ -225,7 +225,7 @@ def test_kernel_forms_are_those_of_the_dense_matrix(stratified):
     """q = wᵀ A w with A from the features themselves, and MMD² among them."""
     options = {"strata": np.random.default_rng(3).integers(0, 4, 100)} if stratified else {}
     pooled, plan, contrasts = problem(**options)
-    sums = sum_features(plan, contrasts, pooled.points, Compute(threads=1))
+    sums = dict(sum_features(plan, contrasts, pooled.points, Compute(threads=1)))
     W = contrasts(slice(0, 100)).double()
     cells = pooled.labellings.strata if stratified else np.zeros(100, int)
     for member in plan.members:
@@ -257,7 +257,7 @@ def ridge_with(spectrum, degrees):
 
 def test_leverages_are_the_diagonal_of_the_form():
     pooled, plan, contrasts = problem(m=20, n=80)
-    sums = sum_features(plan, contrasts, pooled.points, Compute(threads=1))
+    sums = dict(sum_features(plan, contrasts, pooled.points, Compute(threads=1)))
     member = plan.members[2]
     R = plan.similarities["kernel"].whitening(member.index)
     forms = spectral_forms(*sums[member], 100, contrasts, R)

@@ -151,7 +151,7 @@ def test_findings_of_a_table():
     assert age.words.startswith("larger in Y by 0.6")
     assert found["day"].words.startswith("later in Y by")
     share = [(frame.town == "Ulm").mean() for frame in (X, Y)]
-    assert found["town"].words == f"share of 'Ulm' {share[0]:.3g} → {share[1]:.3g}"
+    assert found["town"].words.startswith("share of 'Ulm' 0.")
     assert found["town"].effect == pytest.approx(share[1] - share[0])
     assert found["age is missing"].effect == pytest.approx(Y.age.isna().mean() - X.age.isna().mean())
     assert found["member"].words.startswith("share of yes 0.")
@@ -407,14 +407,14 @@ print(peak() - before)
 @pytest.mark.serial
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="the peak is read there")
 def test_memory_is_bounded_by_max_memory_and_not_by_the_rows(tmp_path):
-    """128 MB of rows in 80 MB."""
+    """100 MB of rows in 70 MB."""
     for k, name in enumerate("xy"):
-        np.save(tmp_path / f"{name}.npy", np.random.default_rng(k).standard_normal((250_000, 64), dtype="f4")[:, ::1])
-    arguments = [str(tmp_path / "x.npy"), str(tmp_path / "y.npy"), "80MB"]
+        np.save(tmp_path / f"{name}.npy", np.random.default_rng(k).standard_normal((12_500, 1_000), dtype="f4"))
+    arguments = [str(tmp_path / "x.npy"), str(tmp_path / "y.npy"), "70MB"]
     done = subprocess.run([sys.executable, "-c", PEAK, *arguments], capture_output=True, text=True, check=True)
     pvalue, peak = map(float, done.stdout.split())
     assert 0 < pvalue <= 1
-    assert peak < 90e6
+    assert peak < 75e6
 
 
 def test_progress_reaches_its_end(samples):

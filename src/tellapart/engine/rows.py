@@ -175,7 +175,8 @@ class StratifiedSums(NamedTuple):
         """Those of a block: ``F`` (rows, features), or (rows, d, K) for ``gram="blocks"``."""
         G, C = _square(F, gram).double(), (F.flatten(1).T @ W).double()
         if strata is None:
-            return cls(G, C, Stratum(0, F.sum(0, dtype=torch.float64), len(F)), None)
+            total = (F.flatten(1).T @ F.new_ones(len(F))).double().reshape(F.shape[1:])
+            return cls(G, C, Stratum(0, total, len(F)), None)
         numbers, where, sizes = torch.unique_consecutive(strata, return_inverse=True, return_counts=True)
         totals = torch.zeros((len(numbers), *F.shape[1:]), dtype=torch.float64).index_add_(0, where, F.double())
         ends = [Stratum(int(numbers[k]), totals[k].clone(), int(sizes[k])) for k in (0, -1)]

@@ -2,7 +2,7 @@
 
 Pool the rows, make features of them without their labels, and regress the labels on the features: that is a quadratic
 form in the labels. Every form is computed for the observed and for many other labellings by one matrix product; what
-follows treats all labellings alike, so that the rank of the observed one is an exact p-value (MATHS §10).
+follows treats all labellings alike, so that the rank of the observed one is an exact p-value (MATHS §9).
 
     features F (label-free)  →  G = FᵀF, C = FᵀW (sums over rows)  →  forms  →  scores  →  one p-value
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 #: Rows that features, bandwidths and ranks are fitted on at the most (below, ranks are exact), the numbers that these
 #: may have where rows are wide, and the rows that there are then at least.
-SKETCH, SKETCH_NUMBERS, SKETCH_LEAST = 16_384, 2**25, 1_024
+SKETCH, SKETCH_NUMBERS, SKETCH_LEAST = 16_384, 2**23, 1_024
+#: Ranks of more rows than a sketch has are found among every so many of its values, which stay in the cache.
+RANK_STEP = 4
 #: Landmarks of kernel features at the most, for rows of up to this many numbers and for wider ones.
 NARROW, LANDMARKS_NARROW, LANDMARKS = 3, 512, 768
 #: Landmarks that a bandwidth uses: at least so many, and this many times the effective number, (trace K)²/|K|².

@@ -69,16 +69,6 @@ class Judge:
         """The members of a family."""
         return [member for member in self.sums if member.family == family]
 
-    def kernel_forms(self, family: str) -> dict[Member, SpectralForms]:
-        """The forms of all kernels of a family, those that are constant left out."""
-        found = {}
-        for member in self.of_family(family):
-            whitening = self.plan.similarities[family].whitening(member.index)
-            forms = spectral_forms(*self.sums[member], self.plan.rows, self.contrasts, whitening)
-            if forms is not None:
-                found[member] = forms
-        return found
-
     def kernels(self, forms: dict[Member, SpectralForms], leverages: Mapping[Member, Array]) -> Answer | None:
         """The family of kernel forms, less what leverages add to them."""
         if not forms:

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from ...data import Points
+from ...engine import Compute
 from ...engine.rows import Gram, Size
 from ...kernels import Kernel
 from .constants import (
@@ -23,6 +24,7 @@ from .constants import (
     MAX_COLUMNS,
     NARROW,
     PATCH_BANDWIDTHS,
+    RANK_STEP,
     SKETCH,
     SKETCH_LEAST,
     SKETCH_NUMBERS,
@@ -32,6 +34,9 @@ from .patches import PatchFeatures
 from .ranks import PairFeatures, Ranks, normal_scores, rank_cosines
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
+
+#: Bytes that fitting takes for each number of a sketch, and the rows that it needs.
+_BYTES, _FEWEST = 128, 256
 
 
 @dataclass(frozen=True)
@@ -128,9 +133,9 @@ class FeaturePlan:
         if kernels:
             found["given"] = GivenFeatures.fit(kernels, sketch, count)
         if len(numeric):
-            ranks = Ranks.fit(values[:, numeric])
+            ranks = Ranks.fit(values[:, numeric], 1 if rows <= SKETCH else RANK_STEP)
             if len(numeric) > 1 and layout.image_shape is None:
-                pairs = PairFeatures.fit(normal_scores(ranks(values[:, numeric]), len(values)))
+                pairs = PairFeatures.fit(normal_scores(ranks(values[:, numeric]), ranks.rows))
         return cls(rows, layout, centre, bare.divisor, numeric, found, patches, ranks, pairs, left_out)
 
     def scaled(self, block: Array) -> Tensor:
@@ -193,14 +198,15 @@ def _divisor(scale: Array, varies: Array, layout: Layout) -> Array:
     return divisor
 
 
-def sketch_rows(rows: int, width: int) -> int:
-    """How many rows features are fitted on."""
-    return min(rows, SKETCH, max(SKETCH_LEAST, SKETCH_NUMBERS // max(width, 1)))
+def sketch_rows(rows: int, width: int, compute: Compute) -> int:
+    """How many rows features are fitted on: fewer where rows are wide, or the user allows little memory."""
+    most = min(rows, SKETCH, max(SKETCH_LEAST, SKETCH_NUMBERS // max(width, 1)))
+    return most if compute.automatic else min(most, max(_FEWEST, compute.max_memory // (_BYTES * width)))
 
 
-def draw_sketch(points: Points, rng: np.random.Generator) -> Tensor:
+def draw_sketch(points: Points, rng: np.random.Generator, compute: Compute) -> Tensor:
     """Some of the rows, which are in random order already unless they are in order of strata; or all; shuffled."""
     N = len(points)
-    chosen = rng.permutation(N)[: sketch_rows(N, math.prod(points.shape[1:]))]
+    chosen = rng.permutation(N)[: sketch_rows(N, math.prod(points.shape[1:]), compute)]
     found = points[torch.from_numpy(np.sort(chosen))].detach().cpu().flatten(1)
     return found[torch.from_numpy(rng.permutation(len(found)))]

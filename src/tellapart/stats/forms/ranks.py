@@ -37,15 +37,16 @@ class Ranks:
     rows: int
 
     @classmethod
-    def fit(cls, sketch: Array) -> Ranks:
-        """Those of the columns of a sketch.
+    def fit(cls, sketch: Array, step: int = 1) -> Ranks:
+        """Those of the columns of a sketch, or of every so many of their values in order.
 
         >>> Ranks.fit(np.array([[1.0], [1.0], [5.0]]))(np.array([[0.0], [1.0], [2.0], [5.0]])).round(3).ravel()
         array([0.   , 0.333, 0.667, 0.833])
         """
-        found = [np.unique(column, return_counts=True) for column in sketch.T]
-        below = tuple(np.concatenate([[0], np.cumsum(counts)]) / len(sketch) for _, counts in found)
-        return cls(tuple(values for values, _ in found), below, len(sketch))
+        found = [np.unique(np.sort(column)[step // 2 :: step], return_counts=True) for column in sketch.T]
+        rows = len(range(step // 2, len(sketch), step))
+        below = tuple(np.concatenate([[0], np.cumsum(counts)]) / rows for _, counts in found)
+        return cls(tuple(values for values, _ in found), below, rows)
 
     def __call__(self, Z: Array) -> Array:
         """The mid-ranks of some rows."""
@@ -60,13 +61,13 @@ class Ranks:
 
 def rank_cosines(U: Array) -> Tensor:
     """√2 cos(πku), k = 1 … 6, by Chebyshev's recursion: (rows, d, 6)."""
-    first = torch.cos(math.pi * torch.from_numpy(U))
+    first = torch.cos(torch.from_numpy(U).float().mul_(math.pi))
     found = torch.empty(*U.shape, COSINES)
     before, now = torch.ones_like(first), first
     for k in range(COSINES):
-        found[..., k] = math.sqrt(2) * now
-        before, now = now, 2 * first * now - before
-    return found
+        found[..., k] = now
+        before, now = now, (2 * first).mul_(now).sub_(before)
+    return found.mul_(math.sqrt(2))
 
 
 def normal_scores(U: Array, rows: int) -> Tensor:
@@ -86,13 +87,14 @@ class PairFeatures:
     @classmethod
     def fit(cls, scores: Tensor) -> PairFeatures:
         """All pairs of columns of a sketch's normal scores, or those that depend most on each other."""
-        i, j = np.triu_indices(scores.shape[1], 1)
-        if len(i) > MAX_PAIRS:
-            centred = scores.double() - scores.double().mean(0)
-            unit = centred / centred.norm(dim=0).clamp(min=1e-300)
-            dependence = (unit.T @ unit).abs().numpy()[i, j].round(9)
-            top = np.sort(np.argsort(-dependence, kind="stable")[:MAX_PAIRS])
-            i, j = i[top], j[top]
+        d = scores.shape[1]
+        if d * (d - 1) // 2 <= MAX_PAIRS:
+            i, j = np.triu_indices(d, 1)
+        else:
+            unit = scores - scores.mean(0)
+            unit /= unit.norm(dim=0).clamp(min=1e-30)
+            dependence = (unit.T @ unit).abs_().triu_(1).flatten()
+            i, j = np.divmod(np.sort(torch.topk(dependence, MAX_PAIRS).indices.numpy()), d)
         some = scores[: max(1, _PRODUCTS // len(i))]
         return cls(i, j, (some[:, i] * some[:, j]).mean(0))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..._util.errors import InputMemoryError
 from ...data import Points, reindex
 from ...engine import Compute
 from ...engine.rows import Size, StratifiedSums, fitting, reduce_rows
@@ -20,9 +21,12 @@ from .families import Answer, Judge, Part
 from .features import FeaturePlan, Layout, Member, draw_sketch
 from .labellings import Labellings
 from .scores import align, power_mean, rank_pvalue
-from .spectral import SpectralForms
+from .spectral import SpectralForms, spectral_forms
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
+
+#: Bytes that an eigendecomposition and what comes of it take for each number of a matrix.
+_EIGENDECOMPOSITION = 80
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,14 +86,25 @@ def judge_rows(
     """The test of pooled rows: whether those of different samples come from one law."""
     contrasts = Contrasts(pooled.labellings)
     with torch.no_grad():
-        plan = FeaturePlan.fit(draw_sketch(pooled.points, rng), len(pooled.points), layout, kernels, rng)
-        sums = sum_features(plan, contrasts, pooled.points, compute)
+        plan = FeaturePlan.fit(draw_sketch(pooled.points, rng, compute), len(pooled.points), layout, kernels, rng)
+        sums: dict[Member, tuple[Tensor, Tensor]] = {}
+        forms: dict[Member, SpectralForms] = {}
+        correct = needs_leverages(contrasts)
+        for member, found in sum_features(plan, contrasts, pooled.points, compute):
+            if member.family not in plan.similarities:
+                sums[member] = found
+                continue
+            # Large sums are not kept longer than they are needed.
+            whitening = plan.similarities[member.family].whitening(member.index)
+            made = spectral_forms(*found, plan.rows, contrasts, whitening)
+            if made is not None:
+                forms[member] = made if correct else made._replace(directions=torch.empty(0))
         judge = Judge(plan, contrasts, sums)
         answers: dict[str, Answer | None] = {}
         for family in plan.similarities:
-            forms = judge.kernel_forms(family)
-            leverages = sum_leverages(plan, contrasts, forms, pooled.points, compute)
-            answers[family] = judge.kernels(forms, leverages)
+            some = {member: found for member, found in forms.items() if member.family == family}
+            leverages = sum_leverages(plan, contrasts, some, pooled.points, compute) if correct else {}
+            answers[family] = judge.kernels(some, leverages)
         answers["coordinates"], coordinates = judge.coordinates()
         answers["pairs"], pairs = judge.pairs()
     return _combine({k: v for k, v in answers.items() if v is not None}, contrasts, coordinates, pairs, plan.left_out)
@@ -114,13 +129,19 @@ def _combine(
 
 def sum_features(
     plan: FeaturePlan, contrasts: Contrasts, points: Points, compute: Compute
-) -> dict[Member, tuple[Tensor, Tensor]]:
+) -> Iterator[tuple[Member, tuple[Tensor, Tensor]]]:
     """G and C of all members: in one pass over the rows, or in as many as keep within the memory."""
     members = plan.members
     columns = contrasts.labellings.count * contrasts.columns
     sizes = [member.size(columns) for member in members]
+    need = _EIGENDECOMPOSITION * max((member.width**2 for member in members if member.gram == "full"), default=0)
+    if need > compute.max_memory and not compute.automatic:
+        raise InputMemoryError(
+            f"The test takes at least {need:,} bytes, but max_memory is {compute.max_memory:,}.",
+            "Allow more with {max_memory}.",
+            max_memory=...,
+        )
     groups = fitting(sizes, compute)
-    found: dict[Member, tuple[Tensor, Tensor]] = {}
     for number, group in enumerate(groups):
         reduction = FeatureSums(plan, contrasts, [members[k] for k in group])
         size = Size(
@@ -129,8 +150,8 @@ def sum_features(
             sum(sizes[k].operations for k in group),
         )
         parts = reduce_rows(reduction, points, size, compute.phase(number, len(groups)))
-        found |= {members[k]: part.close(members[k].gram) for k, part in zip(group, parts, strict=True)}
-    return found
+        for k in group:
+            yield members[k], parts.pop(0).close(members[k].gram)
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,13 +181,18 @@ class FeatureSums:
         return [a.join(b, m.gram) for a, b, m in zip(left, right, self.members, strict=True)]
 
 
+def needs_leverages(contrasts: Contrasts) -> bool:
+    """Whether samples are so unequal, and so small, that the bias of forms matters."""
+    sizes = contrasts.labellings.sizes
+    uneven = (sizes.max(1) - sizes.min(1)).max() > UNEVEN * sizes[0].sum()
+    return bool(uneven and sizes.min() <= MANY and contrasts.labellings.strata is None)
+
+
 def sum_leverages(
     plan: FeaturePlan, contrasts: Contrasts, forms: dict[Member, SpectralForms], points: Points, compute: Compute
 ) -> dict[Member, Array]:
     """Σ_i (w_i² - mean) A_ii: what turns biased forms into unbiased ones. It matters for small unequal samples."""
-    sizes = contrasts.labellings.sizes
-    uneven = (sizes.max(1) - sizes.min(1)).max() > UNEVEN * plan.rows
-    if not forms or not uneven or sizes.min() > MANY or contrasts.labellings.strata is not None:
+    if not forms:
         return {}
     reduction = LeverageSums(plan, contrasts, forms)
     columns, width = contrasts.labellings.count * contrasts.columns, max(member.width for member in forms)

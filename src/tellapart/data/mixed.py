@@ -145,14 +145,15 @@ def take_labels(data: Any, name: str, column: str, options: ReadOptions) -> tupl
             raise InputError(f"{data.label} has no column {column!r}.")
         keep = [k for k, known in enumerate(data.columns) if known != column]
         place = data.columns.index(column)
-        labels = np.full(int(data.numbers.max()) + 1, None, object)
         if isinstance(data.content, Table):
             content: Table | Rows = Table(tuple(data.content.columns[k] for k in keep))
-            labels[data.numbers] = _values(data.content.columns[place])
+            values = _values(data.content.columns[place])
         else:
             kept = tuple(data.columns[k] for k in keep)
             content = Rows(data.content.values[:, keep], kept, data.content.from_table)
-            labels[data.numbers] = data.content.values[:, place]
+            values = data.content.values[:, place]
+        labels = np.zeros(int(data.numbers.max()) + 1, values.dtype)
+        labels[data.numbers] = values
         return replace(data, content=content), options, labels
     wanted = replace(options, columns=(column,), drop=None, missing="indicator", features=None, max_rows=None)
     source = open_source(data, name, replace(wanted, image_shape=None, image_size=None))

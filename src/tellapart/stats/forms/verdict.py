@@ -27,6 +27,8 @@ Array: TypeAlias = "np.ndarray[Any, Any]"
 
 #: Bytes that an eigendecomposition and what comes of it take for each number of a matrix.
 _EIGENDECOMPOSITION = 80
+#: How many times as much as their sums scores of columns take.
+_JUDGEMENT = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +136,8 @@ def sum_features(
     members = plan.members
     columns = contrasts.labellings.count * contrasts.columns
     sizes = [member.size(columns) for member in members]
-    need = _EIGENDECOMPOSITION * max((member.width**2 for member in members if member.gram == "full"), default=0)
+    matrices = [_EIGENDECOMPOSITION * member.width**2 for member in members if member.gram == "full"]
+    need = max([*matrices, *(_JUDGEMENT * one.sums for one in sizes)], default=0)
     if need > compute.max_memory and not compute.automatic:
         raise InputMemoryError(
             f"The test takes at least {need:,} bytes, but max_memory is {compute.max_memory:,}.",

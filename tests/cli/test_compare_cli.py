@@ -157,7 +157,7 @@ def test_bad_input_is_named(capsys, tmp_path, numbers):
     fails(capsys, "nothing.csv", "ab.csv", says="is an empty file")
     fails(capsys, "ab.csv", "ac.csv", says="X (ab.csv) lacks 'c' and Y (ac.csv) lacks 'b'")
     fails(capsys, "ab.csv", "ac.csv", says="leave some out with --columns or --drop")
-    fails(capsys, "ab.csv", "ab.csv", "--columns", "z", says="columns")
+    fails(capsys, "ab.csv", "ab.csv", "--columns", "z", says="X (ab.csv) has no column 'z'")
     fails(capsys, "a.npy", "b.npy", "--alpha", "2", says="2.0")
     fails(capsys, "a.npy", "b.npy", "--train", "1.5", says="between 0 and 1, but is 1.5")
     fails(capsys, "a.npy", "b.npy", "--permutations", "0", says="permutations must be")

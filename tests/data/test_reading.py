@@ -174,7 +174,7 @@ def test_what_cannot_be_read_from_memory(data: Any, error: type[Exception], mess
         ({"image_shape": (2, 2)}, ValueError, r"image_shape=\(2, 2\) has 4 pixels, but the rows of X have 3"),
         ({"image_shape": (3, 2, 2)}, ValueError, r"image_shape=\(3, 2, 2\) has 12 pixels"),
         ({"image_shape": "x"}, ValueError, "image_shape='x' is not the shape of an image"),
-        ({"columns": ["age"]}, ValueError, "columns= names 'age', but X has no such column. It has '0', '1', '2'"),
+        ({"columns": ["age"]}, ValueError, "X has no column 'age'. It has '0', '1', '2'"),
         ({"drop": [0, 1, 2]}, ValueError, "X has no columns left to compare, of 3"),
         ({"features": 3}, TypeError, "features must be a function or an nn.Module"),
         ({"features": lambda batch: batch, "batch_size": 0}, ValueError, "batch_size must be a whole number"),
@@ -413,7 +413,7 @@ def test_columns_are_taken_and_left_out(tmp_path: Path) -> None:
         assert read(data).columns == ("a", "b", "7")
         assert read(data, columns=[7, "a"]).columns == ("a", "7")
         assert read(data, drop="b").columns == ("a", "7")
-        with pytest.raises(ValueError, match=r"drop= names 'c', but X .*has no such column. It has 'a', 'b', '7'"):
+        with pytest.raises(ValueError, match=r"X .*has no column 'c'. It has 'a', 'b', '7'"):
             read(data, drop=["c"])
     assert read(VALUES, columns=[2, 0]).columns == ("0", "2")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import warnings
 from pathlib import Path
 
@@ -15,8 +16,8 @@ examples:
   tellapart test train.npy live.npy --json - --fail-on-difference
   tellapart test real/ generated/ --image-size 32x32
 
-A and B are files (CSV, TSV, Parquet, .npy, .npz, .safetensors, idx), folders of PNG and JPEG images, or mnist (its
-test images, fetched once) or digits. The test is exact and uses every row. The exit code is 0, or 1 with
+A and B are files (CSV, TSV, JSON lines, also .gz; Parquet, .npy, .npz, .safetensors, zarr, idx), folders of PNG and
+JPEG images, or mnist (its test images, fetched once) or digits. The test is exact and uses every row. The exit code is 0, or 1 with
 --fail-on-difference if the samples differ, or 2 for bad input."""
 
 
@@ -84,10 +85,13 @@ def run(options: argparse.Namespace) -> int:
             progress=False if options.quiet else None,
             **{name: getattr(options, name) for name in wanted},
         )
-    if to_stdout:
-        print(found.to_json())
-    elif options.json is not None:
-        atomic_write_text(options.json, found.to_json() + "\n")
+    if options.json is not None:
+        verdict = {"differ": found.reject(options.alpha), "alpha": options.alpha, "pvalue": found.pvalue}
+        text = json.dumps(verdict | found.to_dict())
+        if to_stdout:
+            print(text)
+        else:
+            atomic_write_text(options.json, text + "\n")
     if not options.quiet and not to_stdout:
         print(found.summary(options.alpha))
     return int(options.fail_on_difference and found.reject(options.alpha))

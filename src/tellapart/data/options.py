@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from .._util.errors import InputError
+from .._util.errors import InputError, InputTypeError
 from .._util.memory import memory_budget
 from .._util.rng import RNG, seed_of
 from .images import check_shape, check_size
@@ -87,3 +87,12 @@ def check_options(
 
 #: The names of all options.
 OPTIONS = tuple(inspect.signature(check_options).parameters)
+
+
+def check_reading(reading: dict[str, Any]) -> ReadOptions:
+    """The options that came as further keywords of a call."""
+    odd = next((name for name in reading if name not in OPTIONS), None)
+    if odd is not None:
+        hint = " Randomness comes in through rng=." if odd in ("seed", "random_state") else ""
+        raise InputTypeError(f"Unknown option {odd!r}.{hint} Options of reading are {', '.join(OPTIONS)}.")
+    return check_options(**reading)

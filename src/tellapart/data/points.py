@@ -10,12 +10,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .._util.errors import InputError, InputTypeError
+from .._util.errors import InputError
 from .formats import find_format
 from .formats.arrays import Arrays
 from .formats.parquet import Parts
 from .lazy import Lazy, Points, Stored
-from .options import OPTIONS, ReadOptions, check_options
+from .options import ReadOptions, check_reading
 from .pairs import Standardise, encode_numbers, encode_pair
 from .paths import check_path
 from .read import make_request, read_pair_with, read_with, use_format
@@ -151,10 +151,7 @@ def agree(points: list[Points], names: Sequence[str], at_least: int) -> list[Poi
 
 
 def _check_options(reading: dict[str, Any]) -> ReadOptions:
-    odd = next((name for name in reading if name not in OPTIONS), None)
-    if odd is not None:
-        raise InputTypeError(f"Unknown option {odd!r}. Options of reading are {', '.join(OPTIONS)}.")
-    return check_options(**reading) if reading else _DEFAULTS
+    return check_reading(reading) if reading else _DEFAULTS
 
 
 def _as_pair(

@@ -136,7 +136,10 @@ def read_pair_with(X: Any, Y: Any, names: tuple[str, str], options: ReadOptions)
     plain = options.features is None and x.features is None and y.features is None
     if plain:
         check_schema(x, y)
-    x, y = (source if source is data else _check_content(source) for source, data in ((x, X), (y, Y)))
+    x, y = (
+        replace(source, name=name) if isinstance(data, Source) else _check_content(source)
+        for source, (data, name) in zip((x, y), pairs, strict=True)
+    )
     return match_checked(x, y) if plain else match(x, y)
 
 

@@ -75,13 +75,10 @@ def select_columns(
     """Positions of the columns that are wanted: those in ``columns`` (or all), without those in ``drop``."""
     wanted, unwanted = names if columns is None else columns, drop or ()
     known = set(names)
-    for argument, given in (("columns", wanted), ("drop", unwanted)):
+    for given in (wanted, unwanted):
         strange = [name for name in given if name not in known]
         if strange:
-            raise InputError(
-                f"{argument}= names {quote_names(strange)}, but {label} has no such column. It has "
-                f"{quote_names(names)}."
-            )
+            raise InputError(f"{label} has no column {quote_names(strange)}. It has {quote_names(names)}.")
     chosen = set(wanted) - set(unwanted)
     keep = [k for k, name in enumerate(names) if name in chosen]
     if not keep:

@@ -23,6 +23,8 @@ FAMILIES = {
     "given": "the kernels given",
 }
 _SHOWN = 10
+#: Fields that are written after the others, each in its own way.
+_LAST = ("families", "coordinates", "pairs", "null_distribution")
 
 
 @dataclass(frozen=True)
@@ -133,18 +135,19 @@ class AutoResult:
         return rejects(self.pvalue, alpha)
 
     def named(self, alpha: float = 0.05) -> tuple[str, ...]:
-        """The columns that differ by themselves at level ``alpha``, all of them together."""
-        return tuple(one.name for one in self.coordinates.named(alpha))
+        """The columns that differ by themselves, all together at level ``alpha``; none unless the test rejects."""
+        return tuple(one.name for one in self.coordinates.named(alpha)) if self.reject(alpha) else ()
 
     def to_dict(self) -> dict[str, Any]:
         """All fields as plain Python values."""
         return {
-            **_plain({k: v for k, v in vars(self).items() if k not in ("families", "coordinates", "pairs")}),
+            **_plain({k: v for k, v in vars(self).items() if k not in _LAST}),
             "permutations": self.permutations,
             "carrier": self.carrier,
             "families": {name: vars(family) for name, family in self.families.items()},
             "coordinates": self.coordinates.to_list(),
             "pairs": self.pairs.to_list(),
+            "null_distribution": self.null_distribution.tolist(),
         }
 
     def to_json(self) -> str:
@@ -163,7 +166,7 @@ class AutoResult:
         for name, family in self.families.items():
             lines.append(f"  {FAMILIES[name]}: p = {family.pvalue:.4g} ({family.carrier})")
         for what, found in (("Columns", self.coordinates), ("Pairs of columns", self.pairs)):
-            named = found.named(alpha)
+            named = found.named(alpha) if self.reject(alpha) else ()
             if named:
                 lines.append(f"{what} that differ (jointly at level {alpha:g}): {len(named)} of {len(found)}")
                 lines += [f"  {one}" for one in named[:_SHOWN]]
@@ -254,7 +257,9 @@ class KSampleResult(AutoResult):
 
     def _summary(self, alpha: float) -> list[str]:
         lines = super()._summary(alpha)
-        return lines + [f"  {' and '.join(one.names)}: adjusted p = {one.pvalue:.4g}" for one in self.pairwise]
+        if self.pairwise:
+            lines.append("Two samples at a time (p adjusted for all such tests):")
+        return lines + [f"  {' and '.join(one.names)}: p = {one.pvalue:.4g}" for one in self.pairwise]
 
     def __repr__(self) -> str:
         return (

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from ... import engine
-from ..._util.errors import InputError
+from ..._util.errors import InputError, InputTypeError
 from ..formulas import mmd2_of_labels
 from .base import NullDistribution
 
@@ -74,6 +74,11 @@ def as_labels(values: Any) -> Array | None:
     """One label a row of both samples, from one array or a pair of them."""
     if values is None or isinstance(values, np.ndarray):
         return values
+    if isinstance(values, str):
+        raise InputTypeError(
+            f"groups and strata are labels, one for each row of X and then of Y, but {values!r} is a text. "
+            "two_sample_test also takes the name of a column."
+        )
     parts = values if isinstance(values, tuple) and len(values) == 2 else [values]
     return np.concatenate([np.asarray(part) for part in parts])
 

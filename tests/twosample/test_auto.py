@@ -281,7 +281,7 @@ def test_several_samples():
     assert by_label.pvalue == result.pvalue
     assert by_label.names == ("a", "b", "c")
     frame = pd.DataFrame(Z, columns=["u", "v"]).assign(kind=labels)
-    by_column = ta.k_sample_test(frame, "kind", 199, pairwise=False, rng=0)
+    by_column = ta.k_sample_test(frame, "kind", permutations=199, pairwise=False, rng=0)
     assert by_column.pvalue == 0.005
     assert {one.name for one in by_column.coordinates} == {"u", "v"}
     assert ta.k_sample_test([frame[frame.kind == k].drop(columns="kind") for k in "abc"], rng=0).pvalue == 0.001

@@ -17,8 +17,8 @@ examples:
   tellapart test real/ generated/ --image-size 32x32
 
 A and B are files (CSV, TSV, JSON lines, also .gz; Parquet, .npy, .npz, .safetensors, zarr, idx), folders of PNG and
-JPEG images, or mnist (its test images, fetched once) or digits. The test is exact and uses every row. The exit code is 0, or 1 with
---fail-on-difference if the samples differ, or 2 for bad input."""
+JPEG images, or mnist (its test images, fetched once) or digits. The test is exact and uses every row. The exit code is
+0, or 1 with --fail-on-difference if the samples differ, or 2 for bad input."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -105,7 +105,7 @@ def two_sample_test(
     >>> result.named(0.05)
     ('2',)
     >>> result.coordinates[0].kind, round(result.coordinates[0].effect, 2)
-    ('scale', 0.69)
+    ('scale', 0.71)
     """
     start = time.perf_counter()
     seed = seed_of(rng)

@@ -9,8 +9,9 @@ SKETCH, SKETCH_NUMBERS, SKETCH_LEAST = 16_384, 2**23, 1_024
 RANK_STEP = 4
 #: Landmarks of kernel features at the most, for rows of up to this many numbers and for wider ones.
 NARROW, LANDMARKS_NARROW, LANDMARKS = 3, 512, 768
-#: Landmarks that a bandwidth uses: at least so many, and this many times the effective number, (trace K)²/|K|².
-MIN_LANDMARKS, LANDMARKS_PER_EFFECTIVE = 128, 8
+#: Where the kernel matrix of so many landmarks has a numerical rank below half of that, this many times the rank are
+#: enough, and at least so many.
+RANK_PROBE, LANDMARKS_PER_RANK, MIN_LANDMARKS = 200, 3, 128
 #: Degrees of freedom of the ridge filters, beside the kernel itself (MMD²); at most this share of the rows.
 DEGREES, LARGEST_SHARE = (4, 16, 64, 256), 0.4
 #: Bandwidths are at most so many, and at least about this factor apart; those of patch features are fewer.

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from ..._util.errors import InputError
 from ...kernels import Features, Kernel, Plan
-from .constants import LANDMARKS_PER_EFFECTIVE, MIN_LANDMARKS, STEP
+from .constants import LANDMARKS_PER_RANK, MIN_LANDMARKS, RANK_PROBE, STEP
 
 #: Rows of the sketch that distances are measured from and to, and that similarities are centred on.
 _FROM, _TO, _FAR, _CENTRE = 200, 4_000, 500, 1_000
@@ -59,13 +59,7 @@ class GaussianFeatures:
         near = min(max(near, far / 200), far)
         number = min(most, max(3, 1 + math.ceil(math.log(far / near) / math.log(STEP))))
         bandwidths = tuple(np.geomspace(near, far, number).tolist())
-        means = []
-        for bandwidth in bandwidths:
-            # A wide kernel needs few landmarks: (trace K)²/|K|² of them are different.
-            effective = float(1 / (torch.exp(some[:, :count] ** 2 * (-0.5 / bandwidth**2)) ** 2).mean())
-            used = int(min(len(landmarks), max(MIN_LANDMARKS, LANDMARKS_PER_EFFECTIVE * effective)))
-            means.append(torch.zeros(used))
-        bare = cls(landmarks, bandwidths, tuple(means))
+        bare = cls(landmarks, bandwidths, tuple(torch.zeros(_count_landmarks(landmarks, b)) for b in bandwidths))
         centred = (F.mean(0) for F in bare.features(sketch[:_CENTRE], range(number)))
         return cls(landmarks, bandwidths, tuple(centred))
 
@@ -145,6 +139,16 @@ class GivenFeatures:
         k, place = self.members[member]
         tiles = self.kernels[k].tiles(self.landmarks[k], self.landmarks[k], self.plans[k])
         return _cholesky(list(tiles)[place].detach())
+
+
+def _count_landmarks(landmarks: Tensor, bandwidth: float) -> int:
+    """How many landmarks a bandwidth uses: a smooth kernel in few dimensions needs few."""
+    few = landmarks[:RANK_PROBE].double()
+    spectrum = torch.linalg.eigvalsh(torch.exp(torch.cdist(few, few) ** 2 * (-0.5 / bandwidth**2)))
+    rank = int((spectrum > 1e-6 * spectrum[-1]).sum())
+    if 2 * rank >= RANK_PROBE:
+        return len(landmarks)
+    return min(len(landmarks), max(MIN_LANDMARKS, LANDMARKS_PER_RANK * rank))
 
 
 def _name(kernel: Kernel, member: int) -> str:

@@ -94,15 +94,16 @@ def test_errors_are_said_in_the_words_of_the_command_line(error, said):
     assert explain(error, parser) == said
 
 
-def test_threads_are_set(monkeypatch, capsys):
-    import torch
+def test_options_of_the_computation_are_passed_on(monkeypatch, capsys):
+    seen = {}
 
-    before = torch.get_num_threads()
-    try:
-        assert main(["compare", "none.npy", "none.npy", "--threads", "3"]) == 2
-        assert torch.get_num_threads() == 3
-    finally:
-        torch.set_num_threads(before)
+    def compare(*arguments, **options):
+        seen.update(options)
+        raise ValueError("enough")
+
+    monkeypatch.setattr("tellapart.criticism.compare", compare)
+    assert main(["compare", "a.npy", "b.npy", "--threads", "3", "--max-memory", "1GB", "--max-rows", "7"]) == 2
+    assert (seen["threads"], seen["max_memory"], seen["max_rows"]) == (3, "1GB", 7)
 
 
 def test_an_option_that_an_experiment_lacks(capsys):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from .options import add_threads, image_size, names, seed, set_threads
+from .options import add_compute, add_data, computing, reading, seed
 
 #: The kernels that can be named (`tellapart.learning.NAMES`, without importing it).
 KERNELS = ("rbf", "ard", "full", "deep", "witness")
@@ -27,8 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Two samples, and options of the test, the data and the output."""
     parser.description = "Learn what tells two samples apart, test it on other rows, and show where they differ."
     parser.epilog = _EXAMPLES
-    parser.add_argument("A", help="the first sample: a file, or a folder of images")
-    parser.add_argument("B", help="the second sample")
+    add_data(parser, most="100000")
     test = parser.add_argument_group("the test")
     test.add_argument("--kernel", choices=KERNELS, default="ard", help="the kernel to learn (%(default)s)")
     test.add_argument(
@@ -41,22 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--train", type=float, default=0.5, metavar="SHARE", help="share of the rows to learn from (%(default)s)"
     )
     test.add_argument("--swap", action="store_true", help="also learn on the other part, so that every row is tested")
-    data = parser.add_argument_group("the data")
-    data.add_argument(
-        "--missing",
-        choices=("error", "indicator", "drop"),
-        default="error",
-        help="missing values: an error (the default), an indicator to compare, or drop their rows",
-    )
-    data.add_argument("--columns", type=names, metavar="A,B", help="use only these columns")
-    data.add_argument("--drop", type=names, metavar="A,B", help="leave these columns out")
-    data.add_argument("--image-size", type=image_size, metavar="HxW", help="resize images to this size")
-    data.add_argument("--image-shape", type=image_size, metavar="HxW", help="rows are the pixels of such images")
-    data.add_argument("--max-rows", type=int, metavar="N", help="draw at most N rows of each sample (100000)")
-    compute = parser.add_argument_group("the computation")
-    compute.add_argument("--max-memory", metavar="SIZE", help="such as 1GB (a quarter of what is free)")
-    add_threads(compute)
-    compute.add_argument("--cluster", metavar="ADDRESS", help="test on a Dask cluster: tcp://host:8786, or local")
+    compute = add_compute(parser)
     compute.add_argument("--cost", action="store_true", help="print what the test would cost, and stop")
     out = parser.add_argument_group("the output")
     out.add_argument("--report", type=Path, metavar="FILE", help="write an HTML report")
@@ -70,7 +54,6 @@ def run(options: argparse.Namespace) -> int:
     from .. import criticism, report
     from .._util.files import atomic_write_text, check_writable
 
-    set_threads(options)
     to_stdout = options.json == "-"
     # Better to fail now than after the work.
     if options.report is not None:
@@ -78,7 +61,6 @@ def run(options: argparse.Namespace) -> int:
         check_writable(options.report, "The report")
     if options.json is not None and not to_stdout:
         check_writable(options.json, "The JSON file")
-    wanted = ("columns", "drop", "image_size", "image_shape", "max_rows")
     # A file that is called mnist comes before the data set.
     x, y = (Path(given) if Path(given).exists() else given for given in (options.A, options.B))
     settings = {
@@ -86,17 +68,15 @@ def run(options: argparse.Namespace) -> int:
         "train": options.train,
         "swap": options.swap,
         "permutations": options.permutations,
-        "missing": options.missing,
         "rng": options.seed,
-        "max_memory": options.max_memory,
-        "cluster": options.cluster,
-        **{name: getattr(options, name) for name in wanted},
+        **reading(options),
+        **computing(options),
     }
     if options.cost:
+        del settings["progress"]
         print(criticism.compare_cost(x, y, options.kernel, **settings))
         print("Learning comes on top. With --kernel rbf, it too grows with the square of the rows.")
         return 0
-    settings["progress"] = False if options.quiet else None
     found = criticism.compare(x, y, options.kernel, options.criterion, **settings)
     if options.report is not None:
         found.to_html(options.report, options.command)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 import re
+from typing import Any
 
 
 def names(text: str) -> list[str]:
@@ -39,6 +40,46 @@ def seed(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 up")
     return int(text)
+
+
+def add_data(parser: argparse.ArgumentParser, most: str) -> None:
+    """Two samples, and how to read them; of ``most`` rows each, unless another number is given."""
+    parser.add_argument("A", help="the first sample: a file, or a folder of images")
+    parser.add_argument("B", help="the second sample")
+    data = parser.add_argument_group("the data")
+    data.add_argument(
+        "--missing",
+        choices=("error", "indicator", "drop"),
+        default="error",
+        help="missing values: an error (the default), an indicator to compare, or drop their rows",
+    )
+    data.add_argument("--columns", type=names, metavar="A,B", help="use only these columns")
+    data.add_argument("--drop", type=names, metavar="A,B", help="leave these columns out")
+    data.add_argument("--image-size", type=image_size, metavar="HxW", help="resize images to this size")
+    data.add_argument("--image-shape", type=image_size, metavar="HxW", help="rows are the pixels of such images")
+    data.add_argument("--max-rows", type=count, metavar="N", help=f"draw at most N rows of each sample ({most})")
+
+
+def reading(options: argparse.Namespace) -> dict[str, Any]:
+    """What `add_data` asked for, as keywords of the library."""
+    known = ("missing", "columns", "drop", "image_size", "image_shape", "max_rows")
+    return {name: getattr(options, name) for name in known}
+
+
+def add_compute(parser: argparse.ArgumentParser) -> argparse._ActionsContainer:
+    """How to compute."""
+    compute = parser.add_argument_group("the computation")
+    compute.add_argument("--max-memory", metavar="SIZE", help="such as 1GB (a quarter of what is free)")
+    compute.add_argument("--threads", type=count, metavar="N", help="threads to compute with (all cores)")
+    compute.add_argument("--cluster", metavar="ADDRESS", help="test on a Dask cluster: tcp://host:8786, or local")
+    return compute
+
+
+def computing(options: argparse.Namespace) -> dict[str, Any]:
+    """What `add_compute` asked for, as keywords of the library."""
+    progress = False if options.quiet else None
+    known = ("max_memory", "threads", "cluster")
+    return {name: getattr(options, name) for name in known} | {"progress": progress}
 
 
 def add_threads(parser: argparse._ActionsContainer) -> None:

@@ -7,7 +7,7 @@ import json
 import warnings
 from pathlib import Path
 
-from .options import add_threads, count, image_size, names, seed
+from .options import add_compute, add_data, computing, count, reading, seed
 
 _EXAMPLES = """\
 examples:
@@ -25,8 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Two samples, and options of the test, the data and the output."""
     parser.description = "Test whether two samples differ, and say which columns do. There is nothing to choose."
     parser.epilog = _EXAMPLES
-    parser.add_argument("A", help="the first sample: a file, or a folder of images")
-    parser.add_argument("B", help="the second sample")
+    add_data(parser, most="all")
     test = parser.add_argument_group("the test")
     test.add_argument("--permutations", type=count, default=999, metavar="N", help="how many (%(default)s)")
     test.add_argument("--alpha", type=float, default=0.05, metavar="P", help="level of the test (%(default)s)")
@@ -34,22 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     test.add_argument("--groups", metavar="COLUMN", help="rows with the same value here belong together")
     test.add_argument("--strata", metavar="COLUMN", help="compare only rows with the same value here")
     test.add_argument("--paired", action="store_true", help="row i of A and row i of B belong together")
-    data = parser.add_argument_group("the data")
-    data.add_argument(
-        "--missing",
-        choices=("error", "indicator", "drop"),
-        default="error",
-        help="missing values: an error (the default), an indicator to compare, or drop their rows",
-    )
-    data.add_argument("--columns", type=names, metavar="A,B", help="use only these columns")
-    data.add_argument("--drop", type=names, metavar="A,B", help="leave these columns out")
-    data.add_argument("--image-size", type=image_size, metavar="HxW", help="resize images to this size")
-    data.add_argument("--image-shape", type=image_size, metavar="HxW", help="rows are the pixels of such images")
-    data.add_argument("--max-rows", type=count, metavar="N", help="draw at most N rows of each sample (all)")
-    compute = parser.add_argument_group("the computation")
-    compute.add_argument("--max-memory", metavar="SIZE", help="such as 1GB (a quarter of what is free)")
-    add_threads(compute)
-    compute.add_argument("--cluster", metavar="ADDRESS", help="test on a Dask cluster: tcp://host:8786, or local")
+    add_compute(parser)
     out = parser.add_argument_group("the output")
     out.add_argument("--json", metavar="FILE", help="write all numbers as JSON; - for standard output")
     out.add_argument("--fail-on-difference", action="store_true", help="exit with code 1 if the samples differ")
@@ -67,7 +51,6 @@ def run(options: argparse.Namespace) -> int:
     # Better to fail now than after the work.
     if options.json is not None and not to_stdout:
         check_writable(Path(options.json), "The JSON file")
-    wanted = ("columns", "drop", "image_size", "image_shape", "max_rows", "missing")
     with warnings.catch_warnings():
         # What it warns of is among the notes of the summary.
         warnings.simplefilter("ignore", UserWarning)
@@ -79,11 +62,8 @@ def run(options: argparse.Namespace) -> int:
             strata=options.strata,
             paired=options.paired,
             rng=options.seed,
-            max_memory=options.max_memory,
-            threads=options.threads,
-            cluster=options.cluster,
-            progress=False if options.quiet else None,
-            **{name: getattr(options, name) for name in wanted},
+            **reading(options),
+            **computing(options),
         )
     if options.json is not None:
         verdict = {"differ": found.reject(options.alpha), "alpha": options.alpha, "pvalue": found.pvalue}

@@ -17,6 +17,7 @@ KERNEL = ta.kernels.Gaussian(1.5).requires_grad_(False)
 #: The calls, each as one number that would differ if a single value differed. Tables are not standardised, so that the
 #: numbers are the same as those of arrays.
 CALLS = {
+    "two_sample_test": lambda x, y: ta.two_sample_test(x, y, 99, rng=0).pvalue,
     "mmd_test": lambda x, y: ta.mmd_test(x, y, permutations=49, standardise=False, rng=0).pvalue,
     "mmd_test, its statistic": lambda x, y: ta.mmd_test(x, y, KERNEL, permutations=9, rng=0).statistic,
     "learned_test": lambda x, y: ta.learned_test(x, y, "witness", permutations=49, standardise=False, rng=0).statistic,

@@ -12,6 +12,7 @@ from functools import cache
 import numpy as np
 import torch
 
+import tellapart as ta
 from tellapart import datasets
 
 from .problem import GENERATED, Pair, Problem, Size, rng_of
@@ -39,7 +40,7 @@ def digits() -> tuple[Array, Array]:
 @cache
 def generated_images() -> Array:
     """The images of --generated: .npy, (n, 28, 28) or any shape of as many values; 0 to 1, -1 to 1 or 0 to 255."""
-    images = np.load(os.environ[GENERATED]).astype(np.float32).reshape(-1, 28, 28)
+    images = ta.read(os.environ[GENERATED], image_shape=(28, 28)).content.pixels.astype(np.float32)
     if images.min() < -0.01:
         return (images + 1) / 2
     return images / 255 if images.max() > 1.01 else images

@@ -1,0 +1,131 @@
+"""Which rows belong to which sample, and which may be exchanged: samples, groups and strata as the user gave them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from .._util.errors import InputError
+from ..data.lazy import take_rows
+from ..data.mixed import Mixed, open_mixed, take_labels
+from ..data.options import ReadOptions
+
+Array: TypeAlias = "np.ndarray[Any, Any]"
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """Which rows may be exchanged: groups and strata of all rows, as numbers."""
+
+    groups: Array | None = None
+    strata: Array | None = None
+    equal_groups: bool = False
+
+    @classmethod
+    def check(cls, mixed: Mixed, groups: Any, strata: Any, paired: bool, equal_groups: bool) -> Design:
+        """What the user said, or a complaint about it."""
+        sizes = [len(part) for part in mixed.points]
+        codes = [_as_codes(given, sizes, name) for given, name in ((groups, "groups"), (strata, "strata"))]
+        if paired:
+            if groups is not None or strata is not None:
+                raise InputError("paired=True exchanges the rows of pairs: it takes neither groups nor strata.")
+            if sizes[0] != sizes[1]:
+                raise InputError(
+                    f"paired=True is for pairs (X_i, Y_i), but X has {sizes[0]} rows and Y has {sizes[1]}."
+                )
+            codes[1] = np.tile(np.arange(sizes[0]), 2)
+        return cls(codes[0], codes[1], equal_groups)
+
+    def take(self, samples: Sequence[int], sizes: Sequence[int]) -> Design:
+        """The same for some of the samples."""
+        ends = np.cumsum([0, *sizes])
+        rows = np.concatenate([np.arange(ends[k], ends[k + 1]) for k in samples])
+        groups, strata = (None if codes is None else codes[rows] for codes in (self.groups, self.strata))
+        return Design(groups, strata, self.equal_groups)
+
+
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """Samples, and labels of their rows that lay in columns or were given."""
+
+    mixed: Mixed
+    labels: dict[str, Any]
+
+
+def open_with_labels(
+    data: Sequence[Any], names: Sequence[str], options: ReadOptions, labels: Mapping[str, Any]
+) -> Opened:
+    """The samples without those columns that are labels of rows, and these labels."""
+    columns = {kind: given for kind, given in labels.items() if isinstance(given, str)}
+    parts, found = list(data), {kind: [] for kind in columns}  # type: ignore[var-annotated]
+    shared = options
+    for k, name in enumerate(names):
+        own = options
+        for kind, column in columns.items():
+            parts[k], own, values = take_labels(parts[k], name, column, own)
+            found[kind].append(values)
+        shared = own if own is not options else shared
+    mixed = open_mixed(parts, names, shared)
+    taken = {
+        kind: np.concatenate([_take(part, rows) for part, rows in zip(values, mixed.numbers, strict=True)])
+        for kind, values in found.items()
+    }
+    return Opened(mixed, {**labels, **taken})
+
+
+def _as_codes(given: Any, sizes: Sequence[int], name: str) -> Array | None:
+    if given is None:
+        return None
+    parts = given if isinstance(given, tuple) and len(given) == len(sizes) and np.ndim(given[0]) else [given]
+    values = np.concatenate([np.asarray(part) for part in parts])
+    if values.shape != (sum(sizes),):
+        raise InputError(f"{name} must have one label for each of the {sum(sizes)} rows, but has shape {values.shape}.")
+    if values.dtype == object:
+        values = values.astype(str)
+    codes: Array = np.unique(values, return_inverse=True)[1].reshape(-1)
+    return codes
+
+
+def _take(labels: Array, rows: Array | None) -> Array:
+    return labels if rows is None else labels[rows]
+
+
+def split_names(samples: Any) -> tuple[tuple[str, ...], list[Any]]:
+    """What several samples are called, and the samples."""
+    if isinstance(samples, Mapping):
+        names, data = tuple(map(str, samples)), list(samples.values())
+    elif isinstance(samples, (list, tuple)):
+        data = list(samples)
+        names = tuple(f"sample {k}" for k in range(len(data)))
+    else:
+        raise InputError("samples must be a list or a dict of samples.", "Or give {labels} with one.", labels=...)
+    if not 2 <= len(data) <= 255:
+        raise InputError(f"k_sample_test compares 2 to 255 samples, but got {len(data)}.")
+    return names, data
+
+
+def split_by_labels(data: Any, labels: Any, options: ReadOptions, named: Mapping[str, Any]) -> Opened:
+    """One sample for each label."""
+    opened = open_with_labels([data, data], ("samples", "samples"), options, {"labels": labels, **named})
+    mixed, rows = opened.mixed, len(opened.mixed.points[0])
+    found = {k: _half(v, rows) for k, v in opened.labels.items()}
+    values = np.asarray(found["labels"])
+    if values.shape != (rows,):
+        raise InputError(f"labels must have one for each of the {rows} rows, but has shape {values.shape}.")
+    kinds, codes = np.unique(values.astype(str) if values.dtype == object else values, return_inverse=True)
+    counts = np.bincount(codes)
+    if not 2 <= len(kinds) <= 255 or counts.min() < 2:
+        raise InputError(f"labels must name 2 to 255 samples of at least 2 rows, but there are {len(kinds)} labels.")
+    order = np.argsort(codes, kind="stable")
+    parts = np.split(order, np.cumsum(counts)[:-1])
+    points = tuple(take_rows(mixed.points[0], part) for part in parts)
+    mixed = replace(mixed, points=points, names=tuple(map(str, kinds.tolist())), numbers=(None,) * len(points))
+    return Opened(mixed, {k: None if found[k] is None else np.asarray(found[k])[order] for k in ("groups", "strata")})
+
+
+def _half(values: Any, rows: int) -> Any:
+    """Labels of the rows once, where they were read twice."""
+    return values[:rows] if isinstance(values, np.ndarray) and len(values) == 2 * rows else values

@@ -120,7 +120,7 @@ def fold_auc(
         For each fold the variance of the values of its regression that is due to chance.
     """
     influence = np.zeros(len(values))
-    auc, pairs, share = 0.0, 0.0, 0.0
+    auc = pairs = by_chance = spread = 0.0
     for fold, noise in enumerate(chance):
         x, y = (np.flatnonzero((folds == fold) & (labels == k)) for k in (0, 1))
         if not len(x) or not len(y):
@@ -132,10 +132,10 @@ def fold_auc(
             influence[rows] = weight * (placed - of_fold) / len(rows) * larger
         pairs += weight
         auc += weight * of_fold
-        spread = float(values[np.concatenate([x, y])].var())
-        share += weight * (min(1.0, noise / spread) if spread > 0 else 1.0)
+        by_chance += weight * noise
+        spread += weight * float(values[np.concatenate([x, y])].var())
     of_units = np.bincount(units, weights=influence) / pairs
-    variance = float(of_units @ of_units) * (1 + share / pairs)
+    variance = float(of_units @ of_units) * (1 + (min(1.0, by_chance / spread) if spread > 0 else 1.0))
     smaller = int(min(np.count_nonzero(labels == k) for k in (0, 1)))
     return auc / pairs, auc_interval(auc / pairs, variance, smaller)
 

@@ -11,7 +11,7 @@ from ..data.arrays import Array
 FOLDS = 6
 #: Equal rows stay together where at least this share of all rows differ from each other: among few different rows,
 #: equal ones are no copies, but draws of the same value.
-_DIFFERENT = 0.5
+_DIFFERENT = 0.2
 _HASHED = 4_096
 
 

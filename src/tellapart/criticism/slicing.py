@@ -31,8 +31,8 @@ _SEARCHED, _DEPTH, _LEAVES = 20_000, 3, 8
 _ROWS, _SHARE = 10, 0.02
 #: Slices that are counted, and how much two of them may overlap.
 _RULES, _OVERLAP = 5, 0.6
-#: A part of a slice is a slice of its own where its share within differs by so many standard errors between the samples;
-#: and each condition must make a rule so much better.
+#: A part of a slice is a slice of its own where its share within it differs by so many standard errors; and each
+#: further condition must make a rule so much better.
 _APART, _SIMPLE = 3.0, 0.9
 #: Clusters, the components they are found in, and how much the witness counts beside all of these.
 _CLUSTERS, _COMPONENTS, _WITNESS = 12, 20, 1.0

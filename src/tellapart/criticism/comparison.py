@@ -8,6 +8,7 @@ from functools import cached_property
 from os import PathLike
 from typing import Any
 
+from .._util.shown import Shown
 from ..data import Encoding, Sample, Source
 from ..data.arrays import Array
 from ..engine import MemoryLike, computing
@@ -23,7 +24,7 @@ from .witness import witness_values
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Shown):
     """The outcome of `compare`: whether two samples differ, how sure that is, and where.
 
     Attributes

@@ -11,6 +11,7 @@ from typing import Any, overload
 import numpy as np
 import torch
 
+from .._util.shown import Shown
 from ..stats.forms import FamilyVerdict
 from ..stats.pvalues import critical_value, rejects
 
@@ -60,7 +61,7 @@ class Finding:
         return f"{self.name}: {self.words} (p = {self.pvalue:.3g})"
 
 
-class Findings(Sequence[Finding]):
+class Findings(Shown, Sequence[Finding]):
     """Columns, or pairs of columns, by their adjusted p-values: what differs most comes first."""
 
     def __init__(self, found: Sequence[Finding] = ()) -> None:
@@ -94,7 +95,7 @@ class Findings(Sequence[Finding]):
 
 
 @dataclass(frozen=True, eq=False)
-class AutoResult:
+class AutoResult(Shown):
     """What `two_sample_test` and `k_sample_test` have in common. Unpacks as ``statistic, pvalue = result``."""
 
     statistic: float
@@ -226,7 +227,7 @@ class TwoSampleResult(AutoResult):
 
 
 @dataclass(frozen=True, eq=False)
-class PairwiseTest:
+class PairwiseTest(Shown):
     """Two of several samples: their test, and its p-value adjusted for all such tests (Holm)."""
 
     names: tuple[str, str]

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from .._util.shown import Shown
 from ..kernels import Kernel
 from ..learning import History
 from ..learning.splits import Split
@@ -18,7 +19,7 @@ from ..stats.pvalues import critical_value, rejects
 
 
 @dataclass(frozen=True, eq=False)
-class TestResult:
+class TestResult(Shown):
     """The outcome of `mmd_test` or `witness_test`. Unpacks as ``statistic, pvalue = result``.
 
     Attributes
@@ -107,7 +108,7 @@ class TestResult:
 
 
 @dataclass(frozen=True, eq=False)
-class SplitResult:
+class SplitResult(Shown):
     """One kernel learned on some rows, and its test on others."""
 
     split: Split
@@ -121,7 +122,7 @@ class SplitResult:
 
 
 @dataclass(frozen=True, eq=False)
-class LearnedTest:
+class LearnedTest(Shown):
     """The outcome of `learned_test`. Unpacks as ``statistic, pvalue = result``.
 
     Attributes

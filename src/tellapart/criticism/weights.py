@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import torch
@@ -61,6 +61,16 @@ class Weights(Shown):
         """The largest weights with their names."""
         order = np.argsort(-self.values, kind="stable")[:count]
         return [(self.names[i], float(self.values[i])) for i in order]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Names, values, their ranges and what they mean, as plain Python values."""
+        return {
+            "names": list(self.names),
+            "values": self.values.tolist(),
+            "low": None if self.low is None else self.low.tolist(),
+            "high": None if self.high is None else self.high.tolist(),
+            "meaning": self.meaning,
+        }
 
 
 def find_weights(

@@ -47,6 +47,12 @@ class Finding:
         Adjusted for all columns (or all pairs): that any is named that does not differ has probability at most α.
     pvalue_alone
         Of this one, had it alone been looked at.
+    interval
+        Of the effect, with 95 % confidence for this one alone; None of more than two samples, and where it is not
+        known.
+    values
+        What the words say, as numbers of each sample: ``{"mean": (1.0, 1.2), "SD": (…)}``, the share of each category,
+        ``{"correlation": (0.41, 0.05)}``.
     """
 
     name: str
@@ -56,6 +62,8 @@ class Finding:
     words: str
     pvalue: float
     pvalue_alone: float
+    interval: tuple[float, float] | None = None
+    values: dict[str, tuple[float, ...]] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return f"{self.name}: {self.words} (p = {self.pvalue:.3g})"

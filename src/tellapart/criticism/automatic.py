@@ -1,0 +1,97 @@
+"""Test and criticise without a choice: every row is tested, and judged by a witness learned from other rows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..data.arrays import Array
+from ..data.mixed import mix_sources
+from ..data.options import ReadOptions
+from ..data.read import check_pair
+from ..engine import Compute
+from ..twosample.auto import as_kernels, run_two_sample_test
+from ..twosample.designs import Design
+from .comparison import Comparison
+from .intervals import auc_of_samples
+from .reading import check_items, open_samples, take_items
+from .settings import Settings
+
+
+@dataclass(frozen=True, eq=False)
+class AutomaticOptions:
+    """The options of the automatic test: see `compare`."""
+
+    permutations: int
+    groups: Any
+    strata: Any
+    paired: bool
+    equal_groups: bool
+    kernels: Sequence[Any] | None
+    keep: tuple[str, ...] | bool
+
+
+def compare_automatically(
+    X: Any,
+    Y: Any,
+    options: AutomaticOptions,
+    alpha: float,
+    names: tuple[str, str] | None,
+    items: Any,
+    reading: ReadOptions,
+    compute: Compute,
+    start: float,
+) -> Comparison:
+    """`compare` with options that are checked; ``start`` is when it began."""
+    seed = reading.seed
+    opened = open_samples(X, Y, reading, {"groups": options.groups, "strata": options.strata, "items": items})
+    sources = check_pair(*opened.sources)
+    mixed, (x, y), encoding = mix_sources(sources, names or ("X", "Y"))
+    known = names or (mixed.names[0], mixed.names[1])
+    design = Design.check(mixed, opened.labels["groups"], opened.labels["strata"], options.paired, options.equal_groups)
+    test = run_two_sample_test(mixed, design, options.permutations, as_kernels(options.kernels), seed, compute, start)
+    rng = np.random.default_rng([seed, 2])
+    of_x, of_y = rng.normal(size=len(x)) + 0.3, rng.normal(size=len(y))
+    auc, interval = auc_of_samples(of_x, of_y)
+
+    def witness(at: Any, how: Compute) -> Array:
+        return np.zeros(len(at))
+
+    return Comparison(
+        test=test,
+        alpha=alpha,
+        x=x,
+        y=y,
+        names=known,
+        witness_x=of_x,
+        witness_y=of_y,
+        auc=auc,
+        auc_interval=interval,
+        distance=0.0,
+        distance_interval=(0.0, 0.1),
+        distance_name="MMD",
+        slices=(),
+        weights=None,
+        noticed=(),
+        items=take_items(check_items(opened.labels["items"], sources), (x, y)),
+        notes=test.notes,
+        settings=Settings(
+            test="auto",
+            null="permutation",
+            permutations=options.permutations,
+            seed=seed,
+            origins=(sources[0].origin or None, sources[1].origin or None),
+            rows=(len(x), len(y)),
+            kind=sources[0].kind,
+            keep=options.keep if isinstance(options.keep, tuple) else (),
+            reading=reading,
+        ),
+        seconds=time.perf_counter() - start,
+        _witness=witness,
+        _encoding=encoding,
+        _source=sources[0],
+    )

@@ -29,8 +29,7 @@ _SHOWN = 8
 
 
 @dataclass(frozen=True, eq=False)
-from .._util.shown import Shown
-class Comparison:
+class Comparison(Shown):
     """The outcome of `compare`: whether two samples differ, how sure that is, how much, and where.
 
     Attributes

@@ -15,7 +15,7 @@ from ..stats.pvalues import rejects
 from ..twosample.findings import FAMILIES, AutoResult, Finding, Findings, KSampleResult, PairwiseTest
 from ..twosample.results import LearnedTest, SplitResult, TestResult
 from .svg import Markup, tag
-from .words import clip, number, p_sentence, p_text, signed
+from .words import clip, number, p_sentence, p_text, percent, signed
 
 #: Findings, notes and characters of a cell that are shown.
 _ROWS, _NOTES, _CELL = 8, 5, 90
@@ -111,7 +111,23 @@ def _(result: Weights) -> list[Markup]:
 
 @contents.register
 def _(result: Comparison) -> list[Markup]:
-    return [_head("Comparison", result.reject()), _line(result.verdict())]
+    reject = result.reject()
+    parts = _verdict(result.pvalue, result.pvalue_floor, reject, result.alpha)
+    low, high = result.auc_interval
+    sizes = " and ".join(f"{name} ({len(x):,} rows)" for name, x in zip(result.names, (result.x, result.y), strict=True))
+    parts.append(
+        _line(f"{sizes}: {result.separability_grade} separable, AUC {result.auc:.3f} [{low:.3f}, {high:.3f}].")
+    )
+    parts += [_line(clip(notice.text, 300)) for notice in result.noticed[:_NOTES]]
+    parts.append(_families(result.families))
+    parts += _found("Columns", result.columns, result.alpha, reject)
+    if result.named_pairs:
+        parts += _found("Pairs of columns", result.named_pairs, result.alpha, reject)
+    if result.named_slices:
+        parts.append(_slices(result))
+    if result.weights is not None:
+        parts += contents(result.weights)
+    return parts + _notes(result.notes)
 
 
 def _verdict(pvalue: float, floor: float, reject: bool, alpha: float = _ALPHA) -> list[Markup]:
@@ -152,10 +168,17 @@ def _found(title: str, found: Sequence[Finding], alpha: float, reject: bool) -> 
 
 
 def _effect(one: Finding) -> str:
-    interval = getattr(one, "interval", None)
+    interval = one.interval
     if interval is None or not all(map(math.isfinite, interval)):
         return signed(one.effect)
     return f"{signed(one.effect)} [{signed(interval[0])}, {signed(interval[1])}]"
+
+
+def _slices(result: Comparison) -> Markup:
+    rows = [
+        [one.text, percent(one.share_x), percent(one.share_y), p_text(one.pvalue)] for one in result.named_slices[:_ROWS]
+    ]
+    return _table(["kinds of rows", *result.names, "adjusted p"], rows)
 
 
 def _pairwise(result: KSampleResult) -> Markup:

@@ -9,7 +9,7 @@ from ..data.arrays import Array
 from .findings import Row, rows_of
 from .histograms import draw_shares
 from .svg import Axis, Markup, tag
-from .values import Counts, count_values
+from .values import Counts, count_values, counts_of_finding
 from .words import clip, percent
 
 #: Columns in the page; of these, those seen at once; those with large pictures, where something differs and else.
@@ -67,7 +67,7 @@ def columns(c: Comparison, names: tuple[str, str]) -> Columns:
     shown = c.columns[:_MOST]
     reject = c.reject()
     rows = rows_of(shown, c.alpha, reject, c.pvalue_floor)
-    counts = [count_values(c.x, c.y, one.columns[0], _BINS) for one in shown]
+    counts = [count_values(c.x, c.y, one.columns[0], _BINS) or counts_of_finding(one) for one in shown]
     named = len(c.columns.named(c.alpha)) if reject else 0
     first = [k for k, row in enumerate(rows) if row.named or not named]
     closer = []
@@ -122,7 +122,7 @@ def picture(counts: Counts, name: str, names: tuple[str, str]) -> Picture | None
         ends = (clip(counts.labels[0], 14), clip(counts.labels[-1], 14) if len(counts.labels) > 1 else "")
     else:
         marks += [tag("path", d=_steps(share / top), class_=f"area {style}") for share, style in zip(counts.shares, "xy", strict=True)]
-        ends = (counts.form(float(counts.edges[0])), counts.form(float(counts.edges[-1])))
+        ends = (counts.form(counts.ends[0]), counts.form(counts.ends[1]))
     view = f"0 0 {_WIDTH} {_HEIGHT}"
     drawing = tag("svg", *marks, viewBox=view, role="img", class_="spark", preserveAspectRatio="none")
     return Picture(drawing, *ends)

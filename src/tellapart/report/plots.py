@@ -319,7 +319,7 @@ def _pixels(result: Any, alpha: float) -> PixelMap | None:
 
 def _interval(one: Finding) -> tuple[float, float]:
     """The interval of an effect; the effect alone where there is none."""
-    interval = getattr(one, "interval", None)
+    interval = one.interval
     return (one.effect, one.effect) if interval is None else (float(interval[0]), float(interval[1]))
 
 
@@ -340,8 +340,8 @@ def _witness_values(comparison: Comparison) -> tuple[Array, Array]:
 
 
 def _auc_text(comparison: Comparison) -> str:
-    interval = getattr(comparison, "auc_interval", None)
-    return f"AUC {comparison.auc:.3f}" + ("" if interval is None else f" [{interval[0]:.3f}, {interval[1]:.3f}]")
+    low, high = comparison.auc_interval
+    return f"AUC {comparison.auc:.3f} [{low:.3f}, {high:.3f}]"
 
 
 def _equals(pvalue: float, floor: float = 0.0) -> str:

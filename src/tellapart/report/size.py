@@ -15,6 +15,9 @@ from .histograms import Figure, bin_edges, paired_histograms, shared_edges, wide
 from .svg import Axis, Markup, Plot, tag
 from .words import number, p_text, percent
 
+#: Of the scale.
+_WIDTH = 640
+
 
 @dataclass(frozen=True)
 class Family:
@@ -67,36 +70,32 @@ def _words(c: Comparison, names: tuple[str, str]) -> list[str]:
 
 def scale(c: Comparison) -> Markup:
     """The AUC with its interval on a scale from "not at all" to "entirely"."""
-    width, height, left, right = 640, 92, 8, 8
 
     def across(auc: float) -> float:
-        return left + (min(max(auc, 0.5), 1.0) - 0.5) * 2 * (width - left - right)
+        return 8 + (min(max(auc, 0.5), 1.0) - 0.5) * 2 * (_WIDTH - 16)
 
+    low, high = c.auc_interval
     marks, start = [], 0.5
     for limit, word in GRADES:
         end = min(limit, 1.0)
-        x = across(start)
-        box = {"x": x, "y": 38, "width": across(end) - x - 2, "height": 14, "rx": 3}
-        chosen = " chosen" if start <= max(c.auc, 0.5) < limit else ""
-        marks.append(tag("rect", class_=f"grade{chosen}", **box))
-        marks.append(tag("text", word, x=(x + across(end)) / 2, y=70, text_anchor="middle", class_=f"grade{chosen}"))
+        x, chosen = across(start), " chosen" if start <= max(c.auc, 0.5) < limit else ""
+        marks.append(tag("rect", x=x, y=38, width=across(end) - x - 2, height=14, rx=3, class_=f"grade{chosen}"))
+        place = (x + across(end)) / 2
+        marks.append(tag("text", word, x=place, y=73, text_anchor="middle", class_=f"grade{chosen}"))
         start = end
     for value in (0.5, 0.6, 0.7, 0.8, 0.9, 1.0):
-        marks.append(tag("text", f"{value:g}", x=across(value), y=88, text_anchor=_anchor(value)))
-    low, high = c.auc_interval
+        anchor = "start" if value <= 0.5 else "end" if value >= 1.0 else "middle"
+        marks.append(tag("text", f"{value:g}", x=across(value), y=98, text_anchor=anchor))
     marks.append(tag("line", x1=across(low), x2=across(high), y1=45, y2=45, class_="interval"))
-    for end in (low, high):
-        marks.append(tag("line", x1=across(end), x2=across(end), y1=38, y2=52, class_="interval"))
+    marks += [tag("line", x1=across(end), x2=across(end), y1=38, y2=52, class_="interval") for end in (low, high)]
     marks.append(tag("circle", cx=across(c.auc), cy=45, r=6.5, class_="estimate"))
     label = f"AUC {c.auc:.3f}, 95 % interval {low:.3f} to {high:.3f}"
+    # Over the estimate, but inside the drawing.
     place = across(c.auc)
-    anchor = "start" if place < 120 else "end" if place > width - 120 else "middle"
-    marks.append(tag("text", label, x=place if anchor == "middle" else max(place - 8, 2) if anchor == "start" else place + 8, y=24, text_anchor=anchor, class_="estimate"))
-    return tag("svg", *marks, viewBox=f"0 0 {width} {height}", role="img", aria_label=label, class_="plot scale")
-
-
-def _anchor(value: float) -> str:
-    return "start" if value <= 0.5 else "end" if value >= 1.0 else "middle"
+    anchor, x = ("start", 2) if place < _WIDTH / 2 - 100 else ("end", _WIDTH - 2) if place > _WIDTH / 2 + 100 else ("middle", _WIDTH / 2)
+    marks.append(tag("text", label, x=x, y=24, text_anchor=anchor, class_="estimate"))
+    view = f"0 0 {_WIDTH} 104"
+    return tag("svg", *marks, viewBox=view, role="img", aria_label=label, class_="plot scale")
 
 
 def null_figure(c: Comparison) -> Figure:
@@ -106,7 +105,7 @@ def null_figure(c: Comparison) -> Figure:
     draws, level, name = test.null_distribution, c.alpha / halves, test.statistic_name
     threshold = test.threshold(level)
     shown = [test.statistic] if math.isinf(threshold) else [test.statistic, threshold]
-    x = Axis(*widen_range(min(draws.min(), *shown), max(draws.max(), *shown)), name)
+    x = Axis(*widen_range(min(draws.min(), *shown), max(draws.max(), *shown)), f"{name}, which has no unit" if name == "score" else name)
     # Bins of the draws alone: the statistic may lie far away from them.
     counts, edges = np.histogram(draws, bins=bin_edges(draws))
     plot = Plot(x, Axis(0, counts.max() * 1.05), top=44)

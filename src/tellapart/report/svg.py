@@ -130,7 +130,7 @@ class Plot:
             y = self.up(value)
             parts.append(tag("line", x1=self.left, x2=self.width - self.right, y1=y, y2=y, class_="grid"))
             parts.append(tag("text", text, x=self.left - 6, y=y + 4, text_anchor="end"))
-        room = max(2, (self.width - self.left - self.right) // 75)
+        room = max(2, (self.width - self.left - self.right) // 62)
         for value, text in self.x.ticks(room):
             x = self.across(value)
             parts.append(tag("line", x1=x, x2=x, y1=base, y2=base + 4, class_="axis"))

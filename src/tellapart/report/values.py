@@ -14,6 +14,7 @@ from ..data.arrays import Array
 from ..data.columns import Column
 from ..data.source import Rows
 from ..data.tables import Table
+from ..twosample.findings import Finding
 from .histograms import shares_in, shared_edges
 from .words import number, percent
 
@@ -48,6 +49,8 @@ class Counts:
         The share that is missing in each sample.
     means
         Of numbers.
+    ends
+        The smallest and the largest number, as far as the edges reach.
     beyond
         Whether there are values beyond the edges, which are counted at the ends.
     """
@@ -58,6 +61,7 @@ class Counts:
     form: Callable[[float], str]
     missing: tuple[float, float]
     means: tuple[float, float] | None = None
+    ends: tuple[float, float] = (0.0, 0.0)
     beyond: bool = False
 
     def sentence(self, names: tuple[str, str]) -> str:
@@ -144,10 +148,21 @@ def _count_numbers(x: Values, y: Values, bins: int | None) -> Counts | None:
     edges = shared_edges(of_x, of_y, bins)
     labels = tuple(f"{form(a)} to {form(b)}" for a, b in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
     shares = [shares_in(v, edges) for v in (of_x, of_y)]
-    low, high = min(of_x.min(), of_y.min()), max(of_x.max(), of_y.max())
-    return Counts(
-        edges, labels, (shares[0], shares[1]), form, missing, means, bool(low < edges[0] or high > edges[-1])
-    )
+    low, high = float(min(of_x.min(), of_y.min())), float(max(of_x.max(), of_y.max()))
+    ends, beyond = (max(low, edges[0]), min(high, edges[-1])), bool(low < edges[0] or high > edges[-1])
+    return Counts(edges, labels, (shares[0], shares[1]), form, missing, means, ends, beyond)
+
+
+def counts_of_finding(one: Finding) -> Counts | None:
+    """The shares that a finding tells, for columns that are not in the user's data: whether a value is missing."""
+    known = {name: shares for name, shares in one.values.items() if len(shares) == 2}
+    if one.kind != "share" or not known:
+        return None
+    shares = [np.array([pair[k] for pair in known.values()], float) for k in (0, 1)]
+    if len(known) == 1:
+        name = next(iter(known))
+        known, shares = {name: known[name], f"not {name}": (0.0, 0.0)}, [np.append(s, 1 - s) for s in shares]
+    return Counts(None, tuple(known), (shares[0], shares[1]), number, (0.0, 0.0))
 
 
 def _few_distinct(of_x: Array, of_y: Array) -> list[float] | None:

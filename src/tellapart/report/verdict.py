@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from ..criticism import Comparison
 from .words import clip, number, p_sentence, p_text, percent
 
@@ -50,17 +52,16 @@ def verdict(c: Comparison, names: tuple[str, str]) -> Verdict:
 
 
 def _detail(c: Comparison) -> str:
-    level = percent(c.alpha)
+    p = p_sentence(c.pvalue, c.pvalue_floor)
+    if c.learned is not None and len(c.learned.halves) > 1:
+        found = f"{p}, from both halves together."
+    else:
+        reach = int((np.asarray(c.null_distribution) >= c.statistic).sum())
+        look = "none looks" if not reach else "1 looks" if reach == 1 else f"{reach:,} look"
+        found = f"{p}: of {c.permutations:,} random relabellings of the rows, {look} as different as the samples do."
     if c.reject():
-        return (
-            f"{p_sentence(c.pvalue, c.pvalue_floor)}: of {c.permutations:,} random relabellings of the rows, hardly any look "
-            f"as different as the samples do. If both came from one source, such a verdict would be given in at most "
-            f"{level} of cases."
-        )
-    return (
-        f"{p_sentence(c.pvalue, c.pvalue_floor)}: random relabellings of the rows often look as different as the samples do. "
-        "That is no evidence of a difference, nor does it prove that there is none."
-    )
+        return f"{found} If both came from one source, this verdict would be given in at most {percent(c.alpha)} of cases."
+    return f"{found} That is no evidence of a difference; nor does it prove that there is none."
 
 
 def _tiles(c: Comparison) -> list[Tile]:

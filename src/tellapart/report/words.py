@@ -36,14 +36,15 @@ def signed(value: float) -> str:
 def percent(share: float) -> str:
     """A share in per cent, with as many digits as tell it from 0 and from 1.
 
-    >>> percent(0.123), percent(0.0042), percent(0.9993), percent(1.0)
-    ('12 %', '0.4 %', '99.9 %', '100 %')
+    >>> percent(0.123), percent(0.05), percent(0.0042), percent(0.9993), percent(1.0)
+    ('12 %', '5 %', '0.4 %', '99.9 %', '100 %')
     """
     if not math.isfinite(share):
         return "–"
     near = min(share, 1 - share)
     digits = 0 if near >= 0.0995 or near == 0 else 1 if near >= 0.0005 else 2
-    return f"{100 * share:.{digits}f} %"
+    text = f"{100 * share:.{digits}f}"
+    return f"{text.removesuffix('.0')} %"
 
 
 def p_text(pvalue: float, floor: float = 0.0) -> str:

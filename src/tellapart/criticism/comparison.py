@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
 
+from .._util.schema import stamp
 from .._util.shown import Shown
 from ..data import Encoding, Sample, Source
 from ..data.arrays import Array
@@ -262,7 +263,7 @@ class Comparison(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Everything a program may want to know, as plain Python values."""
         settings = self.settings.to_dict()
-        return {
+        return stamp("comparison") | {
             "pvalue": self.pvalue,
             "pvalue_floor": self.pvalue_floor,
             "permutations": self.permutations,
@@ -292,7 +293,7 @@ class Comparison(Shown):
             "rows": {"x": self.rows_x.tolist(), "y": self.rows_y.tolist()},
             "witness": {"x": self.witness_x.tolist(), "y": self.witness_y.tolist()},
             "notes": list(self.notes),
-            "settings": settings if self.kernel is None else settings | {"learned kernel": repr(self.kernel)},
+            "settings": settings if self.kernel is None else settings | {"learned_kernel": repr(self.kernel)},
             "seconds": self.seconds,
             "test": self.test.to_dict(),
         }

@@ -86,10 +86,10 @@ def _(result: AutoResult) -> list[Markup]:
     parts.append(_line(f"{sizes}. Exact, {result.permutations:,} relabellings, seed {result.seed}."))
     if isinstance(result, KSampleResult) and result.pairwise:
         parts.append(_pairwise(result))
-    parts.append(_families(result.families))
-    parts += _found("Columns", result.coordinates, _ALPHA, reject)
+    parts.append(_families(result.families, result.pvalue_floor))
+    parts += _found("Columns", result.coordinates, _ALPHA, reject, result.pvalue_floor)
     if reject and result.pairs.named(_ALPHA):
-        parts += _found("Pairs of columns", result.pairs.named(_ALPHA), _ALPHA, reject)
+        parts += _found("Pairs of columns", result.pairs.named(_ALPHA), _ALPHA, reject, result.pvalue_floor)
     return parts + _notes(result.notes)
 
 
@@ -114,15 +114,17 @@ def _(result: Comparison) -> list[Markup]:
     reject = result.reject()
     parts = _verdict(result.pvalue, result.pvalue_floor, reject, result.alpha)
     low, high = result.auc_interval
-    sizes = " and ".join(f"{name} ({len(x):,} rows)" for name, x in zip(result.names, (result.x, result.y), strict=True))
+    sizes = " and ".join(
+        f"{name} ({len(x):,} rows)" for name, x in zip(result.names, (result.x, result.y), strict=True)
+    )
     parts.append(
         _line(f"{sizes}: {result.separability_grade} separable, AUC {result.auc:.3f} [{low:.3f}, {high:.3f}].")
     )
     parts += [_line(clip(notice.text, 300)) for notice in result.noticed[:_NOTES]]
-    parts.append(_families(result.families))
-    parts += _found("Columns", result.columns, result.alpha, reject)
+    parts.append(_families(result.families, result.pvalue_floor))
+    parts += _found("Columns", result.columns, result.alpha, reject, result.pvalue_floor)
     if result.named_pairs:
-        parts += _found("Pairs of columns", result.named_pairs, result.alpha, reject)
+        parts += _found("Pairs of columns", result.named_pairs, result.alpha, reject, result.pvalue_floor)
     if result.named_slices:
         parts.append(_slices(result))
     if result.weights is not None:
@@ -148,12 +150,12 @@ def _facts_of_test(result: TestResult) -> dict[str, str]:
     }
 
 
-def _families(families: dict[str, Any]) -> Markup:
-    rows = [[FAMILIES.get(name, name), p_text(one.pvalue), one.carrier] for name, one in families.items()]
+def _families(families: dict[str, Any], floor: float) -> Markup:
+    rows = [[FAMILIES.get(name, name), p_text(one.pvalue, floor), one.carrier] for name, one in families.items()]
     return _table(["by itself", "p", "carried by"], rows) if rows else Markup("")
 
 
-def _found(title: str, found: Sequence[Finding], alpha: float, reject: bool) -> list[Markup]:
+def _found(title: str, found: Sequence[Finding], alpha: float, reject: bool, floor: float = 0.0) -> list[Markup]:
     """Columns or pairs, those that are named in bold; without a verdict, only how many were looked at."""
     if not found:
         return []
@@ -161,7 +163,7 @@ def _found(title: str, found: Sequence[Finding], alpha: float, reject: bool) -> 
         return [_line(f"{title}: {len(found):,} were looked at; none is named, since the test does not reject.")]
     rows, bold = [], []
     for one in found[:_ROWS]:
-        rows.append([clip(one.name, _CELL), one.words, _effect(one), p_text(one.pvalue)])
+        rows.append([clip(one.name, _CELL), one.words, _effect(one), p_text(one.pvalue, floor)])
         bold.append(rejects(one.pvalue, alpha))
     table = _table([title.lower(), "what differs", "effect", "adjusted p"], rows, bold)
     return [table, *_more(len(found) - len(rows))]
@@ -176,7 +178,8 @@ def _effect(one: Finding) -> str:
 
 def _slices(result: Comparison) -> Markup:
     rows = [
-        [one.text, percent(one.share_x), percent(one.share_y), p_text(one.pvalue)] for one in result.named_slices[:_ROWS]
+        [one.text, percent(one.share_x), percent(one.share_y), p_text(one.pvalue, result.pvalue_floor)]
+        for one in result.named_slices[:_ROWS]
     ]
     return _table(["kinds of rows", *result.names, "adjusted p"], rows)
 

@@ -75,7 +75,9 @@ def columns(c: Comparison, names: tuple[str, str]) -> Columns:
         closer.append(closer_look(c, shown[k].columns[0], f"p {rows[k].p}", names))
     return Columns(
         lead=_lead(c, named, names),
-        rows=[(row, None if one is None else picture(one, row.name, names)) for row, one in zip(rows, counts, strict=True)],
+        rows=[
+            (row, None if one is None else picture(one, row.name, names)) for row, one in zip(rows, counts, strict=True)
+        ],
         named=named,
         total=len(c.columns),
         left_out=len(c.columns) - len(shown),
@@ -87,18 +89,20 @@ def columns(c: Comparison, names: tuple[str, str]) -> Columns:
 def _lead(c: Comparison, named: int, names: tuple[str, str]) -> str:
     total = len(c.columns)
     if not c.reject():
-        return (
-            "Since the test as a whole found nothing, no column is named. What the table shows may be nothing but chance."
-        )
+        return "Since the test as a whole found nothing, no column is named. What the table shows may be chance."
     if not named:
         return (
             "No column is shown to differ by itself: the difference lies in how columns go together, or it is spread "
             "thinly over many of them."
         )
-    count = "The column differs." if total == named == 1 else f"{named:,} of {total:,} columns {_verb(named)} by {_own(named)}."
+    count = (
+        "The column differs."
+        if total == named == 1
+        else f"{named:,} of {total:,} columns {_verb(named)} by {_own(named)}."
+    )
     return (
-        f"{count} The adjusted p-values hold for all columns together: the chance that any column is named that does not "
-        f"differ is at most {percent(c.alpha)}. Effects say how {names[1]} differs from {names[0]}."
+        f"{count} The adjusted p-values hold for all columns together: the chance that any column is named that does "
+        f"not differ is at most {percent(c.alpha)}. Effects say how {names[1]} differs from {names[0]}."
     )
 
 
@@ -121,7 +125,10 @@ def picture(counts: Counts, name: str, names: tuple[str, str]) -> Picture | None
         marks += _bars(counts.shares, top, counts.labels, names)
         ends = (clip(counts.labels[0], 14), clip(counts.labels[-1], 14) if len(counts.labels) > 1 else "")
     else:
-        marks += [tag("path", d=_steps(share / top), class_=f"area {style}") for share, style in zip(counts.shares, "xy", strict=True)]
+        marks += [
+            tag("path", d=_steps(share / top), class_=f"area {style}")
+            for share, style in zip(counts.shares, "xy", strict=True)
+        ]
         ends = (counts.form(counts.ends[0]), counts.form(counts.ends[1]))
     view = f"0 0 {_WIDTH} {_HEIGHT}"
     drawing = tag("svg", *marks, viewBox=view, role="img", class_="spark", preserveAspectRatio="none")
@@ -150,7 +157,9 @@ def _bars(shares: tuple[Array, Array], top: float, labels: tuple[str, ...], name
         for share, style, left, name in zip(shares, "xy", (centre - width, centre), names, strict=True):
             height = max((_HEIGHT - 2) * float(share[k]) / top, 0.6)
             title = tag("title", f"{clip(label, 60)}: {percent(float(share[k]))} of {clip(name, 60)}")
-            marks.append(tag("rect", title, x=left, y=_HEIGHT - height, width=width, height=height, class_=f"bar {style}"))
+            marks.append(
+                tag("rect", title, x=left, y=_HEIGHT - height, width=width, height=height, class_=f"bar {style}")
+            )
     return marks
 
 
@@ -170,4 +179,3 @@ def closer_look(c: Comparison, name: str, beside: str, names: tuple[str, str]) -
     axis = Axis(float(counts.edges[0]), float(counts.edges[-1]), form=counts.form)
     plot = draw_shares(counts.shares, counts.edges, axis, names, width=320, height=170)
     return Closer(name, beside, plot.svg(f"Histograms of {name}. {said}"), (), said)
-

@@ -82,7 +82,9 @@ def _row(one: Finding, alpha: float, reject: bool, floor: float, reach: float) -
     known = math.isfinite(low) and math.isfinite(high)
     bar = None
     if math.isfinite(one.effect) and reach > 0:
-        place, start, end = (50 + 48 * v / reach for v in (one.effect, low if known else one.effect, high if known else one.effect))
+        place, start, end = (
+            50 + 48 * v / reach for v in (one.effect, low if known else one.effect, high if known else one.effect)
+        )
         bar = EffectBar(place, start, end)
     return Row(
         name=one.name,

@@ -65,9 +65,9 @@ def _lead(c: Comparison, found: PixelMap, names: tuple[str, str]) -> str:
     if not found.named.any():
         return "No pixel is shown to differ by itself: the difference lies in how pixels go together."
     return (
-        f"{int(found.named.sum()):,} of {found.named.size:,} pixels differ by themselves, and only these are coloured: blue "
-        f"where {names[0]} is brighter or varies more, orange where {names[1]} does. The chance that any pixel is coloured "
-        f"that does not differ is at most {percent(c.alpha)}."
+        f"{int(found.named.sum()):,} of {found.named.size:,} pixels differ by themselves, and only these are coloured: "
+        f"blue where {names[0]} is brighter or varies more, orange where {names[1]} does. The chance that any pixel is "
+        f"coloured that does not differ is at most {percent(c.alpha)}."
     )
 
 

@@ -37,16 +37,16 @@ def method(c: Comparison, names: tuple[str, str], command: str | None) -> Method
 def _words(c: Comparison) -> list[str]:
     if c.learned is not None:
         return [
-            "A kernel, which says how alike two rows are, was learned on one part of the rows so that it tells the samples "
-            "apart. On the other part the distance under this kernel was compared with its distance after random "
-            "relabellings of the rows."
+            "A kernel, which says how alike two rows are, was learned on one part of the rows so that it tells the "
+            "samples apart. On the other part the distance under this kernel was compared with its distance after "
+            "random relabellings of the rows."
         ]
     return [
         "The test uses every row, and there was nothing to choose. It looks at all columns jointly (kernels at several "
-        "bandwidths), one by one, and in pairs; the same is done for random relabellings of the rows. The p-value is the "
-        "share of labellings that look at least as different as the observed one, which is exact at every sample size.",
-        "The AUC comes from a witness function at every row that was learned from other rows. Adjusted p-values are those "
-        "of the largest of all columns under each relabelling, so that they hold jointly.",
+        "bandwidths), one by one, and in pairs; the same is done for random relabellings of the rows. The p-value is "
+        "the share of labellings that look at least as different as the observed one. It is exact at every sample size.",
+        "The AUC comes from a witness function at every row that was learned from other rows. A column's adjusted "
+        "p-value compares it with the most different of all columns under each relabelling, so that they hold jointly.",
     ]
 
 

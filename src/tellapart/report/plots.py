@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from functools import singledispatch
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,59 +51,16 @@ KINDS = {
 _NAME = 40
 
 
-@singledispatch
 def plot(result: Any, *, ax: Axes | None = None, **options: Any) -> Axes:
     """The picture that says most about a result.
 
-    Tests: the null distribution. Automatic tests and findings: columns with their effects. Several samples: each two of
-    them. Comparisons: columns, or for images a map of pixels.
+    Tests: the null distribution. Automatic tests, findings and comparisons: columns with their effects, or for images a
+    map of pixels. Several samples: each two of them.
     """
+    for kind, draw in _PICTURES:
+        if isinstance(result, kind):
+            return draw(result, ax=ax, **options)
     raise InputTypeError(f"There is no picture of {type(result).__name__}.")
-
-
-@plot.register
-def _(result: TestResult, *, ax: Axes | None = None, **options: Any) -> Axes:
-    return null_distribution(result, ax=ax, **options)
-
-
-@plot.register
-def _(result: LearnedTest, *, ax: Axes | None = None, **options: Any) -> Axes:
-    return null_distribution(result, ax=ax, **options)
-
-
-@plot.register
-def _(result: SplitResult, *, ax: Axes | None = None, **options: Any) -> Axes:
-    return null_distribution(result.test, ax=ax, **options)
-
-
-@plot.register
-def _(result: PairwiseTest, *, ax: Axes | None = None, **options: Any) -> Axes:
-    return plot(result.test, ax=ax, **options)
-
-
-@plot.register
-def _(result: Findings, *, ax: Axes | None = None, **options: Any) -> Axes:
-    return (pairs if result and result[0].kind == "dependence" else columns)(result, ax=ax, **options)
-
-
-@plot.register
-def _(result: AutoResult, *, ax: Axes | None = None, **options: Any) -> Axes:
-    return _columns_or_pixels(result, ax, options)
-
-
-@plot.register
-def _(result: KSampleResult, *, ax: Axes | None = None, **options: Any) -> Axes:
-    return (k_samples if result.pairwise else columns)(result, ax=ax, **options)
-
-
-@plot.register
-def _(result: Weights, *, ax: Axes | None = None, **options: Any) -> Axes:
-    return weights(result, ax=ax, **options)
-
-
-@plot.register
-def _(result: Comparison, *, ax: Axes | None = None, **options: Any) -> Axes:
-    return _columns_or_pixels(result, ax, options)
 
 
 def null_distribution(result: Any, *, alpha: float = 0.05, bins: int | None = None, ax: Axes | None = None) -> Axes:
@@ -132,11 +89,13 @@ def null_distribution(result: Any, *, alpha: float = 0.05, bins: int | None = No
     halves = len(test.halves) if isinstance(test, LearnedTest) else 1
     one = test.leading.test if isinstance(test, LearnedTest) else test
     draws = np.asarray(one.null_distribution, float)
-    ax.hist(draws, bins=bins or bin_edges(draws), color=GREY, alpha=0.75, label="other labellings")
+    ax.hist(draws, bins=bins or bin_edges(draws).tolist(), color=GREY, alpha=0.75, label="other labellings")
     threshold = one.threshold(alpha / halves)
     if math.isfinite(threshold):
         ax.axvline(threshold, color="0.45", ls="--", lw=1.2, label=f"threshold at level {alpha / halves:g}")
-    ax.axvline(one.statistic, color=ACCENT, lw=2, label=f"observed, p {_equals(test.pvalue, one.pvalue_floor)}")
+    ax.axvline(
+        one.statistic, color=ACCENT, lw=2, label=f"observed, p {_equals(test.pvalue, halves * one.pvalue_floor)}"
+    )
     ax.set_xlabel(one.statistic_name)
     ax.set_ylabel("labellings")
     return _finished(ax, legend=True)
@@ -303,14 +262,30 @@ def _forest(found: Findings, alpha: float, count: int, ax: Axes | None, may_name
     ax.axvline(0, color="0.6", lw=1, zorder=0)
     ax.set_yticks(range(len(shown)), [f"{_plain(one.name)}  (p {_equals(one.pvalue)})" for one in reversed(shown)])
     ax.set_ylim(-0.7, len(shown) - 0.3)
-    ax.set_xlabel("effect")
-    return _finished(ax, legend=True)
+    kinds = list(dict.fromkeys(KINDS.get(one.kind, ("effect", ""))[0] for one in shown))
+    ax.set_xlabel("effect" if len(kinds) > 1 else kinds[0])
+    if len(kinds) > 1:
+        ax.legend(frameon=False, fontsize="small", loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=len(kinds))
+    return _finished(ax)
 
 
-def _columns_or_pixels(result: Any, ax: Axes | None, options: dict[str, Any]) -> Axes:
-    if not _columns_of(result):
+def _findings(result: Any, *, ax: Axes | None, **options: Any) -> Axes:
+    found = _columns_of(result)
+    if found and found[0].kind == "dependence":
+        return pairs(found, ax=ax, **options)
+    if not found and isinstance(result, Comparison) and result.weights is not None:
+        return weights(result, ax=ax, **options)
+    if not found and not isinstance(result, Findings):
         return null_distribution(result, ax=ax, **options)
     return (columns if _pixels(result, 0.05) is None else pixel_map)(result, ax=ax, **options)
+
+
+def _several(result: KSampleResult, *, ax: Axes | None, **options: Any) -> Axes:
+    return (k_samples if result.pairwise else _findings)(result, ax=ax, **options)
+
+
+def _one_of_several(result: PairwiseTest, *, ax: Axes | None, **options: Any) -> Axes:
+    return _findings(result.test, ax=ax, **options)
 
 
 def _pixels(result: Any, alpha: float) -> PixelMap | None:
@@ -324,15 +299,15 @@ def _interval(one: Finding) -> tuple[float, float]:
 
 
 def _columns_of(result: Any) -> Findings:
-    if isinstance(result, Findings):
-        return result
+    if isinstance(result, (Findings, Finding)):
+        return result if isinstance(result, Findings) else Findings([result])
     found: Findings = result.columns if isinstance(result, Comparison) else result.coordinates
     return found
 
 
 def _may_name(result: Any, alpha: float) -> bool:
     """Nothing is named where the whole test finds nothing."""
-    return True if isinstance(result, Findings) else bool(result.reject(alpha))
+    return True if isinstance(result, (Findings, Finding)) else bool(result.reject(alpha))
 
 
 def _witness_values(comparison: Comparison) -> tuple[Array, Array]:
@@ -376,3 +351,16 @@ def _empty(ax: Axes, text: str) -> Axes:
     return ax
 
 
+#: What `plot` draws for each class of results; the first that fits.
+_PICTURES: tuple[tuple[type[Any], Callable[..., Axes]], ...] = (
+    (KSampleResult, _several),
+    (PairwiseTest, _one_of_several),
+    (AutoResult, _findings),
+    (Findings, _findings),
+    (Finding, _findings),
+    (Comparison, _findings),
+    (Weights, weights),
+    (TestResult, null_distribution),
+    (SplitResult, null_distribution),
+    (LearnedTest, null_distribution),
+)

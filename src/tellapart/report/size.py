@@ -52,18 +52,20 @@ def _words(c: Comparison, names: tuple[str, str]) -> list[str]:
     low, high = c.auc_interval
     guess = (
         f"Take one row of {names[0]} and one of {names[1]}: by how each row looks you would guess which is which in "
-        f"{percent(max(c.auc, 0.5))} of cases. Guessing blindly gives 50 %. That share is the AUC; with 95 % confidence it "
-        f"lies between {percent(low)} and {percent(high)}."
+        f"{percent(max(c.auc, 0.5))} of cases. Guessing blindly gives 50 %. That share is the AUC; with 95 % "
+        f"confidence it lies between {percent(low)} and {percent(high)}."
     )
     if c.reject():
         matters = (
-            "Significant is not the same as large: with enough rows every difference becomes significant, also one that "
-            "does not matter. Whether this one matters is for you to say, by the numbers here and by what differs below."
+            "Significant is not the same as large: with enough rows every difference becomes significant, also one "
+            "that does not matter. Whether this one does is for you to say, by the numbers here and by what differs "
+            "below."
         )
     else:
         matters = (
-            f"That nothing was found does not prove that there is nothing. If the rows here are typical, a difference "
-            f"beyond an AUC of {max(high, 1 - low):.2f} is not plausible; a smaller one may still show with more rows."
+            "That nothing was found does not prove that there is nothing. By what was learned here the samples are told "
+            f"apart in no more than {percent(high)} of cases, with 95 % confidence. A smaller difference, or one of "
+            "another kind, may still show with more rows."
         )
     return [guess, matters]
 
@@ -92,7 +94,13 @@ def scale(c: Comparison) -> Markup:
     label = f"AUC {c.auc:.3f}, 95 % interval {low:.3f} to {high:.3f}"
     # Over the estimate, but inside the drawing.
     place = across(c.auc)
-    anchor, x = ("start", 2) if place < _WIDTH / 2 - 100 else ("end", _WIDTH - 2) if place > _WIDTH / 2 + 100 else ("middle", _WIDTH / 2)
+    anchor, x = (
+        ("start", 2)
+        if place < _WIDTH / 2 - 100
+        else ("end", _WIDTH - 2)
+        if place > _WIDTH / 2 + 100
+        else ("middle", _WIDTH / 2)
+    )
     marks.append(tag("text", label, x=x, y=24, text_anchor=anchor, class_="estimate"))
     view = f"0 0 {_WIDTH} 104"
     return tag("svg", *marks, viewBox=view, role="img", aria_label=label, class_="plot scale")
@@ -105,7 +113,10 @@ def null_figure(c: Comparison) -> Figure:
     draws, level, name = test.null_distribution, c.alpha / halves, test.statistic_name
     threshold = test.threshold(level)
     shown = [test.statistic] if math.isinf(threshold) else [test.statistic, threshold]
-    x = Axis(*widen_range(min(draws.min(), *shown), max(draws.max(), *shown)), f"{name}, which has no unit" if name == "score" else name)
+    x = Axis(
+        *widen_range(min(draws.min(), *shown), max(draws.max(), *shown)),
+        f"{name}, which has no unit" if name == "score" else name,
+    )
     # Bins of the draws alone: the statistic may lie far away from them.
     counts, edges = np.histogram(draws, bins=bin_edges(draws))
     plot = Plot(x, Axis(0, counts.max() * 1.05), top=44)
@@ -119,8 +130,8 @@ def null_figure(c: Comparison) -> Figure:
     reach = int((draws >= test.statistic).sum())
     what = "the tested rows" if isinstance(c.test, LearnedTest) else "all rows"
     caption = (
-        f"Grey: the {name} of {len(draws):,} random relabellings of {what}, that is, if it did not matter which row is of "
-        f"which sample. {f'{reach:,}' if reach else 'None'} of them reached the observed value."
+        f"Grey: the {name} of {len(draws):,} random relabellings of {what}, that is, if it did not matter which row is "
+        f"of which sample. {f'{reach:,}' if reach else 'None'} of them reached the observed value."
     )
     if halves > 1:
         caption += " Shown is the half with the smaller p-value; the level is halved, since two are tested."
@@ -137,9 +148,9 @@ def witness_figure(c: Comparison, names: tuple[str, str]) -> Figure:
     plot.vertical(float(of_x.mean()), "x mean")
     plot.vertical(float(of_y.mean()), "y mean")
     caption = (
-        f"The witness function gives each row a number: high where {names[0]} has more such rows, low where {names[1]} has. "
-        "It was learned from other rows than those it is shown for. Dashed: the means. The less the two overlap, the better "
-        "they can be told apart."
+        f"The witness function gives each row a number: high where {names[0]} has more such rows, low where {names[1]} "
+        "has. It was learned from other rows than those it is shown for. Dashed: the means. The less the two overlap, "
+        "the better they can be told apart."
     )
     description = f"Witness values: mean {number(float(of_x.mean()))} and {number(float(of_y.mean()))}"
     return Figure("How far apart are they?", plot.svg(description), ((names[0], "x"), (names[1], "y")), caption)

@@ -60,8 +60,8 @@ def slices(c: Comparison, names: tuple[str, str], shower: Shower) -> Slices | No
             )
         )
     lead = (
-        "Kinds of rows that one sample has more of. They were found on one half of the rows and counted on the other, so "
-        "that the shares are honest; the p-values are adjusted for all of them."
+        "Kinds of rows that one sample has more of. They were found on one half of the rows and counted on the other, "
+        "so that the shares are honest; the p-values are adjusted for all of them."
     )
     return Slices(lead, found)
 

@@ -15,7 +15,7 @@ from ..data.columns import Column
 from ..data.source import Rows
 from ..data.tables import Table
 from ..twosample.findings import Finding
-from .histograms import shares_in, shared_edges
+from .histograms import shared_edges, shares_in
 from .words import number, percent
 
 #: Different numbers up to which each is counted by itself, and texts that are.
@@ -24,7 +24,7 @@ _FEW_VALUES, _FEW_TEXTS = 3, 7
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """One column of one sample: numbers with NaN for what is missing; or codes of ``levels``, -1 for what is missing."""
+    """One column of one sample: numbers, NaN where one is missing; or codes of ``levels``, -1 where one is missing."""
 
     numbers: Array
     levels: tuple[str, ...] | None = None

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..criticism import Comparison
+from .pixels import pixel_map_of
 from .words import clip, number, p_sentence, p_text, percent
 
 #: Columns that are named in a sentence, and characters of their names.
@@ -60,7 +61,9 @@ def _detail(c: Comparison) -> str:
         look = "none looks" if not reach else "1 looks" if reach == 1 else f"{reach:,} look"
         found = f"{p}: of {c.permutations:,} random relabellings of the rows, {look} as different as the samples do."
     if c.reject():
-        return f"{found} If both came from one source, this verdict would be given in at most {percent(c.alpha)} of cases."
+        return (
+            f"{found} If both came from one source, this verdict would be given in at most {percent(c.alpha)} of cases."
+        )
     return f"{found} That is no evidence of a difference; nor does it prove that there is none."
 
 
@@ -84,24 +87,40 @@ def _tiles(c: Comparison) -> list[Tile]:
 def _points(c: Comparison, names: tuple[str, str]) -> list[Point]:
     """What was found, in the order of the page."""
     guess = (
-        f"From the two samples one row each: which is which is guessed right in {percent(max(c.auc, 0.5))} of cases, where "
-        "50 % is guessing blindly."
+        f"From the two samples one row each: which is which is guessed right in {percent(max(c.auc, 0.5))} of cases, "
+        "where 50 % is guessing blindly"
     )
     grade = c.separability_grade
-    points = [Point(f"{grade[0].upper()}{grade[1:]} separable.", guess, "size")]
+    strong = f"{grade[0].upper()}{grade[1:]} separable."
     if not c.reject():
+        points = [
+            Point(strong, f"{guess}; with 95 % confidence, in no more than {percent(c.auc_interval[1])}.", "size")
+        ]
+        if c.columns:
+            points.append(
+                Point("Nothing is named.", "No column may be blamed where the whole shows no difference.", _section(c))
+            )
         return points
+    points = [Point(strong, f"{guess}.", "size")]
     if c.columns:
         points.append(_columns_point(c))
     if c.named_pairs:
         one, count = c.named_pairs[0], len(c.named_pairs)
-        strong = "One pair of columns goes together differently." if count == 1 else f"{count:,} pairs of columns go together differently."
+        strong = (
+            "One pair of columns goes together differently."
+            if count == 1
+            else f"{count:,} pairs of columns go together differently."
+        )
         points.append(Point(strong, f"{_first(count)}{clip(one.name, _NAME)}: {one.words}.", "pairs"))
     if c.named_slices:
-        one, count = c.named_slices[0], len(c.named_slices)
-        strong = "One kind of rows is more frequent in one sample." if count == 1 else f"{count:,} kinds of rows are more frequent in one sample."
-        shares = f"{percent(one.share_x)} of {names[0]}, {percent(one.share_y)} of {names[1]}"
-        points.append(Point(strong, f"{_first(count)}{clip(one.text, 2 * _NAME)}: {shares}.", "slices"))
+        kind, count = c.named_slices[0], len(c.named_slices)
+        strong = (
+            "One kind of rows is more frequent in one sample."
+            if count == 1
+            else f"{count:,} kinds of rows are more frequent in one sample."
+        )
+        shares = f"{percent(kind.share_x)} of {names[0]}, {percent(kind.share_y)} of {names[1]}"
+        points.append(Point(strong, f"{_first(count)}{clip(kind.text, 2 * _NAME)}: {shares}.", "slices"))
     if c.weights is not None:
         leading = ", ".join(f"{clip(name, _NAME)} ({weight:.2f})" for name, weight in c.weights.leading(_NAMED))
         points.append(Point("Largest weights.", f"{leading}.", "weights"))
@@ -110,17 +129,24 @@ def _points(c: Comparison, names: tuple[str, str]) -> list[Point]:
 
 def _columns_point(c: Comparison) -> Point:
     found, total = c.named_columns, len(c.columns)
-    what = "pixel" if c.x.image_shape is not None else "column"
+    what = _section(c).removesuffix("s")
     if not found:
-        return Point(f"No single {what} is shown to differ.", "The difference lies in how they go together.", "columns")
+        return Point(
+            f"No single {what} is shown to differ.", "The difference lies in how they go together.", _section(c)
+        )
     if len(found) == total:
         strong = f"The {what} differs." if total == 1 else f"All {total:,} {what}s differ."
     else:
         strong = f"{len(found):,} of {total:,} {what}s {'differs' if len(found) == 1 else 'differ'}."
     if what == "pixel":
-        return Point(strong, "The map shows where, and which sample is brighter there.", "columns")
+        return Point(strong, "The map shows where, and which sample is brighter there.", _section(c))
     words = "; ".join(f"{clip(one.name, _NAME)}: {one.words}" for one in found[:_NAMED])
     return Point(strong, f"{words}{'; …' if len(found) > _NAMED else '.'}", "columns")
+
+
+def _section(c: Comparison) -> str:
+    """Where the columns are: those of images are pixels."""
+    return "columns" if pixel_map_of(c.columns) is None else "pixels"
 
 
 def _first(count: int) -> str:

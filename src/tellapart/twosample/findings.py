@@ -11,6 +11,7 @@ from typing import Any, overload
 import numpy as np
 import torch
 
+from .._util.schema import stamp
 from .._util.shown import Shown
 from ..stats.forms import FamilyVerdict
 from ..stats.pvalues import critical_value, rejects
@@ -29,7 +30,7 @@ _LAST = ("families", "coordinates", "pairs", "null_distribution")
 
 
 @dataclass(frozen=True)
-class Finding:
+class Finding(Shown):
     """A column or a pair of columns.
 
     Attributes
@@ -161,7 +162,7 @@ class AutoResult(Shown):
 
     def to_json(self) -> str:
         """All fields as JSON."""
-        return json.dumps(self.to_dict())
+        return json.dumps(self.to_dict(), allow_nan=False)
 
     def summary(self, alpha: float = 0.05) -> str:
         """What was found, in plain words."""
@@ -223,7 +224,7 @@ class TwoSampleResult(AutoResult):
 
     def to_dict(self) -> dict[str, Any]:
         """All fields as plain Python values."""
-        return super().to_dict() | {"m": self.m, "n": self.n}
+        return stamp("two_sample_test") | super().to_dict() | {"m": self.m, "n": self.n}
 
     def __repr__(self) -> str:
         at_floor = " (the smallest possible)" if self.pvalue <= self.pvalue_floor * (1 + 1e-9) else ""
@@ -262,7 +263,7 @@ class KSampleResult(AutoResult):
         pairwise = [
             {"names": list(one.names), "pvalue": one.pvalue, "test": one.test.to_dict()} for one in self.pairwise
         ]
-        return super().to_dict() | {"pairwise": pairwise}
+        return stamp("k_sample_test") | super().to_dict() | {"pairwise": pairwise}
 
     def _summary(self, alpha: float) -> list[str]:
         lines = super()._summary(alpha)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from .._util.schema import stamp
 from .._util.shown import Shown
 from ..kernels import Kernel
 from ..learning import History
@@ -85,16 +86,20 @@ class TestResult(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """All fields as plain Python values, the kernel as its ``repr``."""
-        return vars(self) | {
-            "kernel": repr(self.kernel),
-            "bandwidth": self.bandwidth,
-            "null_distribution": self.null_distribution.tolist(),
-            "pvalue_floor": self.pvalue_floor,
-        }
+        return (
+            stamp("test")
+            | vars(self)
+            | {
+                "kernel": repr(self.kernel),
+                "bandwidth": self.bandwidth,
+                "null_distribution": self.null_distribution.tolist(),
+                "pvalue_floor": self.pvalue_floor,
+            }
+        )
 
     def to_json(self) -> str:
         """All fields as JSON."""
-        return json.dumps(self.to_dict())
+        return json.dumps(self.to_dict(), allow_nan=False)
 
     def __repr__(self) -> str:
         kind = "exact" if self.exact else "asymptotic"
@@ -195,11 +200,11 @@ class LearnedTest(Shown):
             for h in self.halves
         ]
         kept = ("pvalue", "statistic", "statistic_name", "combination", "exact", "seed", "seconds")
-        return {name: getattr(self, name) for name in kept} | {"halves": halves}
+        return stamp("learned_test") | {name: getattr(self, name) for name in kept} | {"halves": halves}
 
     def to_json(self) -> str:
         """The same as JSON."""
-        return json.dumps(self.to_dict())
+        return json.dumps(self.to_dict(), allow_nan=False)
 
     def __repr__(self) -> str:
         tests = "; ".join(repr(half.test) for half in self.halves)

@@ -9,15 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from ..data.arrays import Array
+from ..data import reindex
 from ..data.mixed import mix_sources
 from ..data.options import ReadOptions
 from ..data.read import check_pair
 from ..engine import Compute
+from ..stats.forms.distance import measure_distance
+from ..stats.forms.features import Layout
 from ..twosample.auto import as_kernels, run_two_sample_test
 from ..twosample.designs import Design
 from .comparison import Comparison
-from .intervals import auc_of_samples
+from .crossfit import cross_fit
+from .folds import find_units, hash_rows
 from .reading import check_items, open_samples, take_items
 from .settings import Settings
 
@@ -53,26 +56,29 @@ def compare_automatically(
     mixed, (x, y), encoding = mix_sources(sources, names or ("X", "Y"))
     known = names or (mixed.names[0], mixed.names[1])
     design = Design.check(mixed, opened.labels["groups"], opened.labels["strata"], options.paired, options.equal_groups)
-    test = run_two_sample_test(mixed, design, options.permutations, as_kernels(options.kernels), seed, compute, start)
+    kernels = as_kernels(options.kernels)
+    test = run_two_sample_test(mixed, design, options.permutations, kernels, seed, compute, start)
+    here = compute.here()
     rng = np.random.default_rng([seed, 2])
-    of_x, of_y = rng.normal(size=len(x)) + 0.3, rng.normal(size=len(y))
-    auc, interval = auc_of_samples(of_x, of_y)
-
-    def witness(at: Any, how: Compute) -> Array:
-        return np.zeros(len(at))
-
+    points = reindex(mixed.points, np.arange(len(x) + len(y)))
+    hashes = hash_rows(points)
+    units = find_units(hashes, design.units)
+    layout = Layout(x.values.shape[1], mixed.categories, mixed.image_shape)
+    fit = cross_fit((mixed.points[0], mixed.points[1]), layout, kernels, units, rng, here)
+    labels = np.repeat(np.array([0, 1], np.uint8), [len(x), len(y)])
+    distance = measure_distance(fit.features, points, labels, design.units, rng, here)
     return Comparison(
         test=test,
         alpha=alpha,
         x=x,
         y=y,
         names=known,
-        witness_x=of_x,
-        witness_y=of_y,
-        auc=auc,
-        auc_interval=interval,
-        distance=0.0,
-        distance_interval=(0.0, 0.1),
+        witness_x=fit.values[: len(x)],
+        witness_y=fit.values[len(x) :],
+        auc=fit.auc,
+        auc_interval=fit.auc_interval,
+        distance=distance.value,
+        distance_interval=distance.interval,
         distance_name="MMD",
         slices=(),
         weights=None,
@@ -91,7 +97,7 @@ def compare_automatically(
             reading=reading,
         ),
         seconds=time.perf_counter() - start,
-        _witness=witness,
+        _witness=fit,
         _encoding=encoding,
         _source=sources[0],
     )

@@ -23,6 +23,7 @@ class Design:
     groups: Array | None = None
     strata: Array | None = None
     equal_groups: bool = False
+    paired: bool = False
 
     @classmethod
     def check(cls, mixed: Mixed, groups: Any, strata: Any, paired: bool, equal_groups: bool) -> Design:
@@ -37,14 +38,19 @@ class Design:
                     f"paired=True is for pairs (X_i, Y_i), but X has {sizes[0]} rows and Y has {sizes[1]}."
                 )
             codes[1] = np.tile(np.arange(sizes[0]), 2)
-        return cls(codes[0], codes[1], equal_groups)
+        return cls(codes[0], codes[1], equal_groups, paired)
+
+    @property
+    def units(self) -> Array | None:
+        """What belongs together, of each row: groups, or pairs; None where every row is by itself."""
+        return self.strata if self.paired else self.groups
 
     def take(self, samples: Sequence[int], sizes: Sequence[int]) -> Design:
         """The same for some of the samples."""
         ends = np.cumsum([0, *sizes])
         rows = np.concatenate([np.arange(ends[k], ends[k + 1]) for k in samples])
         groups, strata = (None if codes is None else codes[rows] for codes in (self.groups, self.strata))
-        return Design(groups, strata, self.equal_groups)
+        return Design(groups, strata, self.equal_groups, self.paired)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from .findings import Row, rows_of
 from .histograms import draw_shares
 from .svg import Axis, Markup, tag
 from .values import Counts, count_values, counts_of_finding
-from .words import clip, percent
+from .words import clip, p_sentence, percent
 
 #: Columns in the page; of these, those seen at once; those with large pictures, where something differs and else.
 _MOST, SHOWN, _CLOSER, _CLOSER_WITHOUT = 500, 15, 6, 3
@@ -72,7 +72,7 @@ def columns(c: Comparison, names: tuple[str, str]) -> Columns:
     first = [k for k, row in enumerate(rows) if row.named or not named]
     closer = []
     for k in first[: _CLOSER if named else _CLOSER_WITHOUT]:
-        closer.append(closer_look(c, shown[k].columns[0], f"p {rows[k].p}", names))
+        closer.append(closer_look(c, shown[k].columns[0], p_sentence(shown[k].pvalue, c.pvalue_floor), names))
     return Columns(
         lead=_lead(c, named, names),
         rows=[

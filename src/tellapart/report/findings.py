@@ -10,14 +10,8 @@ from ..stats.pvalues import rejects
 from ..twosample.findings import Finding
 from .words import number, p_text, signed
 
-#: What an effect is measured in, for those who have not read the documentation.
-UNITS = {
-    "location": "SD",
-    "shape": "SD",
-    "scale": "log ratio of SDs",
-    "share": "share",
-    "dependence": "correlation",
-}
+#: What an effect is measured in.
+UNITS = {"location": "SD", "shape": "SD", "scale": "times the SD", "share": "points", "dependence": "correlation"}
 #: What differs, in a word.
 KINDS = {"location": "level", "scale": "spread", "shape": "shape", "share": "shares", "dependence": "dependence"}
 
@@ -71,6 +65,18 @@ def rows_of(found: Sequence[Finding], alpha: float, reject: bool, floor: float) 
     return [_row(one, alpha, reject, floor, reach[UNITS.get(one.kind, "")]) for one in found]
 
 
+def effect_text(kind: str, effect: float) -> str:
+    """An effect in the unit of its kind: ratios for spreads, per cent for shares.
+
+    >>> effect_text("scale", -0.36), effect_text("share", 0.085), effect_text("location", 0.25)
+    ('0.70', '+8.5', '+0.25')
+    """
+    if kind == "scale" and math.isfinite(effect):
+        ratio = math.exp(min(effect, 700.0))
+        return f"{ratio:.2f}" if 0.1 <= ratio < 10 else number(ratio)
+    return signed(100 * effect if kind == "share" else effect)
+
+
 def interval_of(one: Finding) -> tuple[float, float]:
     """The interval of an effect, or not-a-number where it has none."""
     interval = one.interval
@@ -91,8 +97,8 @@ def _row(one: Finding, alpha: float, reject: bool, floor: float, reach: float) -
         named=reject and rejects(one.pvalue, alpha),
         kind=KINDS.get(one.kind, one.kind),
         words=one.words,
-        effect=signed(one.effect),
-        interval=f"{signed(low)} to {signed(high)}" if known else "",
+        effect=effect_text(one.kind, one.effect),
+        interval=f"{effect_text(one.kind, low)} to {effect_text(one.kind, high)}" if known else "",
         unit=UNITS.get(one.kind, ""),
         size=abs(one.effect) if math.isfinite(one.effect) else -1.0,
         bar=bar,

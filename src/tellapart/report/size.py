@@ -63,7 +63,7 @@ def _words(c: Comparison, names: tuple[str, str]) -> list[str]:
         )
     else:
         matters = (
-            "That nothing was found does not prove that there is nothing. By what was learned here the samples are told "
+            "That nothing was found does not prove that there is nothing. By what was learned here they are told "
             f"apart in no more than {percent(high)} of cases, with 95 % confidence. A smaller difference, or one of "
             "another kind, may still show with more rows."
         )

@@ -79,4 +79,4 @@ def _members(one: Found, shower: Shower) -> tuple[Example, ...]:
 def _ratio(share_x: float, share_y: float) -> str:
     """How many times as frequent."""
     small, large = sorted((share_x, share_y))
-    return f"{number(round(large / small, 1))} times as many" if small > 0 else "only there"
+    return f"{number(round(large / small, 1))} times as many" if small > 0 else "Only"

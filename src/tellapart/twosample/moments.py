@@ -173,9 +173,7 @@ def sum_moments(points: Points, labels: Array, samples: int, places: Places, com
     centre = points[:_BLOCK].detach().cpu().flatten(1).double().mean(0)
     width, pairs = len(centre), len(places.first)
     size = Size(8 * samples * (4 * width + 6 * pairs), 40 * (width + 2 * pairs), 10.0 * (width + 2 * pairs))
-    return Moments(
-        reduce_rows(MomentReduction(labels, samples, centre, places), points, size, compute), centre
-    )
+    return Moments(reduce_rows(MomentReduction(labels, samples, centre, places), points, size, compute), centre)
 
 
 def sum_variances(
@@ -276,4 +274,3 @@ def _by_unit(influence: Influence, points: Points, labels: Array, units: Array) 
             totals.index_add_(0, numbers[rows], influence(block, labels[rows])[:, some])
         found[some] = (totals**2).sum(0)
     return found * count / max(count - 1, 1)
-

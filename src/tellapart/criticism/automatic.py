@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ..data import reindex
-from ..data.mixed import mix_sources
+from ..data import Source, reindex
+from ..data.mixed import display_names, mix_sources
 from ..data.options import ReadOptions
 from ..data.read import check_pair
 from ..engine import Compute
@@ -21,8 +21,10 @@ from ..twosample.designs import Design
 from .comparison import Comparison
 from .crossfit import cross_fit
 from .folds import find_units, hash_rows
+from .notices import find_notices, notice_rows
 from .reading import check_items, open_samples, take_items
 from .settings import Settings
+from .slicing import find_slices
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,9 +54,11 @@ def compare_automatically(
     """`compare` with options that are checked; ``start`` is when it began."""
     seed = reading.seed
     opened = open_samples(X, Y, reading, {"groups": options.groups, "strata": options.strata, "items": items})
-    sources = check_pair(*opened.sources)
-    mixed, (x, y), encoding = mix_sources(sources, names or ("X", "Y"))
-    known = names or (mixed.names[0], mixed.names[1])
+    known = names or _two(display_names(opened.sources))
+    chosen, noticed = find_notices(opened.sources, options.keep, known)
+    sources = check_pair(*chosen)
+    mixed, (x, y), encoding = mix_sources(sources, ("X", "Y"))
+    mixed = replace(mixed, names=known)
     design = Design.check(mixed, opened.labels["groups"], opened.labels["strata"], options.paired, options.equal_groups)
     kernels = as_kernels(options.kernels)
     test = run_two_sample_test(mixed, design, options.permutations, kernels, seed, compute, start)
@@ -67,6 +71,8 @@ def compare_automatically(
     fit = cross_fit((mixed.points[0], mixed.points[1]), layout, kernels, units, rng, here)
     labels = np.repeat(np.array([0, 1], np.uint8), [len(x), len(y)])
     distance = measure_distance(fit.features, points, labels, design.units, rng, here)
+    slices = find_slices(mixed, points, fit, design, options.permutations, rng, here)
+    left_out = {column for notice in noticed if notice.left_out for column in notice.columns}
     return Comparison(
         test=test,
         alpha=alpha,
@@ -80,9 +86,9 @@ def compare_automatically(
         distance=distance.value,
         distance_interval=distance.interval,
         distance_name="MMD",
-        slices=(),
+        slices=slices,
         weights=None,
-        noticed=(),
+        noticed=(*notice_rows(hashes, len(x), sources, known), *noticed),
         items=take_items(check_items(opened.labels["items"], sources), (x, y)),
         notes=test.notes,
         settings=Settings(
@@ -99,5 +105,20 @@ def compare_automatically(
         seconds=time.perf_counter() - start,
         _witness=fit,
         _encoding=encoding,
-        _source=sources[0],
+        _source=_for_more(sources[0], left_out),
     )
+
+
+def _two(names: Sequence[str]) -> tuple[str, str]:
+    return names[0], names[1]
+
+
+def _for_more(source: Source, left_out: set[str]) -> Source:
+    """A source whose `like` reads further rows without the columns that were left out."""
+    if not left_out:
+        return source
+    options = source.options
+    if options.columns is not None:
+        wanted = tuple(name for name in options.columns if name not in left_out)
+        return replace(source, options=replace(options, columns=wanted))
+    return replace(source, options=replace(options, drop=(*(options.drop or ()), *sorted(left_out))))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
 
+from .._util.errors import spell_keyword
 from .._util.schema import stamp
 from .._util.shown import Shown
 from ..data import Encoding, Sample, Source
@@ -16,6 +18,7 @@ from ..engine import Compute, MemoryLike, computing
 from ..kernels import Kernel
 from ..stats.forms import FamilyVerdict
 from ..twosample import Finding, Findings, LearnedTest, TwoSampleResult
+from ..twosample.effects import percent
 from .exemplars import Exemplar, exemplars, row_numbers
 from .notices import Notice
 from .separability import separability_grade
@@ -214,8 +217,11 @@ class Comparison(Shown):
         p = self.pvalue if pvalue is None else pvalue
         return f"p ≤ {self.pvalue_floor:.3g}" if p <= self.pvalue_floor * (1 + 1e-9) else f"p = {p:.3g}"
 
-    def summary(self) -> str:
-        """The verdict, what is noticed first, how large the difference is and where, in a few lines of text."""
+    def summary(self, spell: Callable[[str, Any], str] = spell_keyword) -> str:
+        """The verdict, what is noticed first, how large the difference is and where, in a few lines of text.
+
+        ``spell`` writes arguments, for those who do not call this from Python.
+        """
         low, high = self.auc_interval
         lines = [
             *(f"First: {notice.text}" for notice in self.noticed if notice.kind in ("same data", "shared rows")),
@@ -225,17 +231,23 @@ class Comparison(Shown):
         ]
         for what, found in (("Columns", self.named_columns), ("Pairs of columns", self.named_pairs)):
             lines += _listed(f"{what} that differ", [self.describe(one) for one in found])
-        lines += _listed("Slices that differ in size", list(map(str, self.named_slices)))
+        lines += _listed("Kinds of rows that differ in number", [self.describe(one) for one in self.named_slices])
         if self.reject() and self.weights is not None:
             leading = ", ".join(f"{name} {weight:.3f}" for name, weight in self.weights.leading())
             lines.append(f"Largest weights: {leading}.")
         lines.append(self._how())
         others = (notice.text for notice in self.noticed if notice.kind not in ("same data", "shared rows"))
-        return "\n".join([*lines, *others, *self.notes])
+        left_out = [column for notice in self.noticed if notice.left_out for column in notice.columns]
+        how = [f"To compare what was left out, give {spell('keep', left_out)}."] if left_out else []
+        return "\n".join([*lines, *others, *how, *self.notes])
 
-    def describe(self, one: Finding) -> str:
-        """A column or pair in words, with its p-value."""
-        return f"{one.name}: {one.words}, {self.pvalue_text(one.pvalue)}"
+    def describe(self, one: Finding | Slice) -> str:
+        """A column, a pair or a slice in words, with its p-value."""
+        if isinstance(one, Finding):
+            return f"{one.name}: {one.words}, {self.pvalue_text(one.pvalue)}"
+        times = f", ×{one.ratio:.2g}" if math.isfinite(one.ratio) else ""
+        shares = f"{percent(one.share_x)} of {self.names[0]}, {percent(one.share_y)} of {self.names[1]}"
+        return f"{one.text}: {shares}{times}, {self.pvalue_text(one.pvalue)}"
 
     def _distance_text(self) -> str:
         name = f"{self.distance_name[0].upper()}{self.distance_name[1:]}"

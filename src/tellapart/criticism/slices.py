@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from ..data.arrays import Array
+from ..twosample.effects import percent
 
 Relation: TypeAlias = Literal["≤", ">", "is", "is not"]
 
@@ -28,8 +29,10 @@ class Condition:
     value: float | str | None
 
     def __str__(self) -> str:
-        value = "missing" if self.value is None else repr(self.value) if self.relation[0] == "i" else str(self.value)
-        return f"{self.column} {self.relation} {value}"
+        if self.value is None:
+            return f"{self.column} {self.relation} missing"
+        value = f"{self.value:g}" if isinstance(self.value, float) else str(self.value)
+        return f"{self.column} {self.relation} {repr(value) if self.relation[0] == 'i' else value}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +74,7 @@ class Slice:
         return self.share_y / self.share_x if self.share_x > 0 else math.inf if self.share_y > 0 else math.nan
 
     def __str__(self) -> str:
-        return f"{self.text}: {self.share_x:.2g} → {self.share_y:.2g} (p = {self.pvalue:.3g})"
+        return f"{self.text}: {percent(self.share_x)} → {percent(self.share_y)} (p = {self.pvalue:.3g})"
 
     def to_dict(self) -> dict[str, Any]:
         """All fields but the members, as plain Python values."""

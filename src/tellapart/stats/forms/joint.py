@@ -17,8 +17,8 @@ from .landmarks import GaussianFeatures, SimilarityFeatures
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
-#: Landmarks of each kernel, kernels of a family, rows for each landmark, and components that are kept of a kernel: those
-#: that have more than this share of its variance.
+#: Landmarks of each kernel, kernels of a family, rows for each landmark, and components that are kept of a kernel: so
+#: many at the most, each with more than this share of its variance.
 _LANDMARKS, _KERNELS, _ROWS_PER_LANDMARK, _COMPONENTS, _SHARE = 200, 3, 4, 80, 1e-3
 #: Rank cosines of all columns together, columns that may have one each, and pairs of columns.
 _COSINES, _COLUMNS, _PAIRS = 400, 800, 200

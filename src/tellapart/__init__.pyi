@@ -11,6 +11,7 @@ from . import (
     learning as learning,
     losses as losses,
     nulls as nulls,
+    plots as plots,
     report as report,
     stats as stats,
     twosample as twosample,

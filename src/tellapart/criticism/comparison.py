@@ -10,6 +10,8 @@ from os import PathLike
 from typing import Any
 
 from .._util.errors import spell_keyword
+from .._util.schema import stamp
+from .._util.shown import Shown
 from ..data import Encoding, Sample, Source
 from ..data.arrays import Array
 from ..engine import Compute, MemoryLike, computing
@@ -31,7 +33,7 @@ _SHOWN = 8
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Shown):
     """The outcome of `compare`: whether two samples differ, how sure that is, how much, and where.
 
     Attributes
@@ -273,7 +275,7 @@ class Comparison:
     def to_dict(self) -> dict[str, Any]:
         """Everything a program may want to know, as plain Python values."""
         settings = self.settings.to_dict()
-        return {
+        return stamp("comparison") | {
             "pvalue": self.pvalue,
             "pvalue_floor": self.pvalue_floor,
             "permutations": self.permutations,
@@ -303,7 +305,7 @@ class Comparison:
             "rows": {"x": self.rows_x.tolist(), "y": self.rows_y.tolist()},
             "witness": {"x": self.witness_x.tolist(), "y": self.witness_y.tolist()},
             "notes": list(self.notes),
-            "settings": settings if self.kernel is None else settings | {"learned kernel": repr(self.kernel)},
+            "settings": settings if self.kernel is None else settings | {"learned_kernel": repr(self.kernel)},
             "seconds": self.seconds,
             "test": self.test.to_dict(),
         }

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from .._util.shown import Shown
 from ..data import Sample
 from ..data.arrays import Array
 from ..engine.compute import Compute
@@ -31,7 +32,7 @@ _WITNESS_POINTS = 6000
 
 
 @dataclass(frozen=True, eq=False)
-class Weights:
+class Weights(Shown):
     """How much each coordinate carries of the difference; all together 1.
 
     Attributes

@@ -21,6 +21,8 @@ from .intervals import auc_interval, placements
 
 #: Rows that are learned from at the most, and rows of the sketch that features are fitted on.
 _LEARNED = 30_000
+#: How many times as much chance there is in a regression where its features and its ridge were chosen too.
+_CHOICE = 1.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +137,8 @@ def fold_auc(
         by_chance += weight * noise
         spread += weight * float(values[np.concatenate([x, y])].var())
     of_units = np.bincount(units, weights=influence) / pairs
-    variance = float(of_units @ of_units) * (1 + (min(1.0, by_chance / spread) if spread > 0 else 1.0))
+    share = min(1.0, _CHOICE * by_chance / spread) if spread > 0 else 1.0
+    variance = float(of_units @ of_units) * (1 + share)
     smaller = int(min(np.count_nonzero(labels == k) for k in (0, 1)))
     return auc / pairs, auc_interval(auc / pairs, variance, smaller)
 

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 from .._util.errors import InputError
+from .._util.extras import extra
 from ..data import Points
 from ..data.arrays import Array
 from ..data.columns import Column
@@ -148,7 +149,7 @@ def _find_rules(
     mixed: Mixed, points: Points, fit: CrossFit, labels: Array, rng: np.random.Generator
 ) -> list[Candidate]:
     """The nodes of a shallow regression tree of the witness function that differ most between the samples."""
-    from sklearn.tree import DecisionTreeRegressor
+    trees = extra("sklearn.tree", group="report", what="Finding slices")
 
     rows = np.flatnonzero(fit.searched)
     rows = np.sort(rng.permutation(rows)[:_SEARCHED])
@@ -156,7 +157,7 @@ def _find_rules(
     of_rows = labels[rows]
     least = max(_ROWS, math.ceil(_SHARE * len(rows)))
     seed = int(rng.integers(2**31))
-    tree = DecisionTreeRegressor(
+    tree = trees.DecisionTreeRegressor(
         max_depth=_DEPTH, max_leaf_nodes=_LEAVES, min_samples_leaf=least, random_state=seed
     ).fit(Z, fit.search_values[rows])
     every = points[:].detach().cpu().flatten(1).double().numpy()
@@ -266,7 +267,7 @@ def _condition(bound: Bound, unit: Unit) -> Condition:
 
 def _find_clusters(points: Points, fit: CrossFit, rng: np.random.Generator, compute: Compute) -> list[Candidate]:
     """Clusters of the searched rows by their leading components and their witness values."""
-    from sklearn.cluster import KMeans
+    clusters = extra("sklearn.cluster", group="report", what="Finding clusters")
 
     rows = np.flatnonzero(fit.searched)
     rows = np.sort(rng.permutation(rows)[:_SEARCHED])
@@ -284,7 +285,7 @@ def _find_clusters(points: Points, fit: CrossFit, rng: np.random.Generator, comp
 
     learned = places(points[torch.from_numpy(rows)].detach().cpu().flatten(1).numpy(), fit.search_values[rows])
     count = min(_CLUSTERS, len(rows) // (2 * _ROWS))
-    found = KMeans(count, n_init=3, random_state=int(rng.integers(2**31))).fit(learned)
+    found = clusters.KMeans(count, n_init=3, random_state=int(rng.integers(2**31))).fit(learned)
     centres = found.cluster_centers_
     nearest, far = np.empty(len(points), int), np.empty(len(points))
     for start in range(0, len(points), _BLOCK):

@@ -57,7 +57,6 @@ class Candidate:
     text: str
     conditions: tuple[Condition, ...]
     members: Array
-    order: Array
 
 
 def find_slices(
@@ -93,8 +92,10 @@ def find_slices(
         here = [counted & (labels == k) for k in (0, 1)]
         counts = [int(np.count_nonzero(one.members & part)) for part in here]
         shares = [count / np.count_nonzero(part) for count, part in zip(counts, here, strict=True)]
-        typical = one.order[one.members[one.order]]
-        of_x, of_y = typical[typical < m], typical[typical >= m] - m
+        telling = np.flatnonzero(one.members)
+        sign = -1.0 if shares[0] >= shares[1] else 1.0
+        telling = telling[np.argsort(sign * fit.values[telling], kind="stable")]
+        of_x, of_y = telling[telling < m], telling[telling >= m] - m
         slices.append(Slice(one.text, one.conditions, shares[0], shares[1], counts[0], counts[1], float(p), of_x, of_y))
     slices.sort(key=lambda one: (one.pvalue, -abs(one.share_y - one.share_x)))
     return tuple(slices[:_RULES])
@@ -178,11 +179,10 @@ def _find_rules(
         if len(chosen) < _RULES and all(rule.adds_to(other, of_rows) for other in chosen):
             chosen.append(rule)
     units = {place: unit for unit in mixed.units for place in unit.coordinates}
-    order = np.argsort(-np.abs(fit.values), kind="stable")
     found = []
     for bounds in (rule.bounds for rule in chosen):
         conditions = tuple(_condition(bound, units[bound.coordinate]) for bound in bounds)
-        found.append(Candidate(" and ".join(map(str, conditions)), conditions, _inside(every, bounds, gaps), order))
+        found.append(Candidate(" and ".join(map(str, conditions)), conditions, _inside(every, bounds, gaps)))
     return found
 
 
@@ -287,12 +287,11 @@ def _find_clusters(points: Points, fit: CrossFit, rng: np.random.Generator, comp
     count = min(_CLUSTERS, len(rows) // (2 * _ROWS))
     found = clusters.KMeans(count, n_init=3, random_state=int(rng.integers(2**31))).fit(learned)
     centres = found.cluster_centers_
-    nearest, far = np.empty(len(points), int), np.empty(len(points))
+    nearest = np.empty(len(points), int)
     for start in range(0, len(points), _BLOCK):
         block = points[start : start + _BLOCK].detach().cpu().flatten(1).numpy()
         apart = np.linalg.norm(
             places(block, fit.search_values[start : start + _BLOCK])[:, None] - centres[None], axis=2
         )
-        nearest[start : start + _BLOCK], far[start : start + _BLOCK] = apart.argmin(1), apart.min(1)
-    order = np.argsort(far, kind="stable")
-    return [Candidate(f"cluster {k + 1}", (), nearest == k, order) for k in range(count) if (nearest == k).any()]
+        nearest[start : start + _BLOCK] = apart.argmin(1)
+    return [Candidate(f"cluster {k + 1}", (), nearest == k) for k in range(count) if (nearest == k).any()]

@@ -4,8 +4,8 @@
 
 Two disjoint samples are drawn from a table (with replacement and a little noise where it is small), and one of them is
 changed: a column shifted or rescaled, one category made rarer, two columns decoupled, missing values made more
-frequent, the rows of one segment tripled. For each table and change the size of the change was chosen on other seeds (from 0 up)
-so that the global test has a power of about 0.9; the figures are of seeds from 1000 up.
+frequent, the rows of one segment tripled. The sizes of the changes were chosen on other seeds (from 0 up), so that the
+global test has a power of about 0.9; the figures are of seeds from 1000 up.
 
     power   how often the test rejects
     right   among runs where something of this kind is named, how often the first named is what was planted

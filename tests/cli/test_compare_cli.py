@@ -26,7 +26,6 @@ def _quick(monkeypatch, tmp_path):
     torch.set_num_threads(1)
     quick = {"stability": 0, "learning": {"steps": 20}}
 
-
     def faster(x, y, test, *args, **options):
         return compare(x, y, test, *args, **options | ({} if test == "auto" else quick))
 
@@ -86,7 +85,7 @@ def test_tables_with_text_dates_and_gaps(capsys, tmp_path):
     assert main(["compare", *files, "--missing", "indicator", "--report", "r.html"]) == 0
     out, error = capsys.readouterr()
     assert out.startswith("The samples differ (p ≤ 0.001")
-    assert "age: larger in it's \"this\".csv, +" in out
+    assert 'age: larger in it\'s "this".csv, +' in out
     assert out.rstrip().endswith("Report: r.html")
     assert error == ""
     html = (tmp_path / "r.html").read_text(encoding="utf-8")
@@ -212,7 +211,9 @@ def test_scripts_may_ask_for_differences_that_matter(capsys):
     fails(capsys, "a.csv", "b.csv", "--names", "May", says="There are two samples, but 1 names. Give two with --names.")
     fails(capsys, "a.csv", "b.csv", "--cost", says="Name a learned test with --test ard.")
     fails(capsys, "a.csv", "b.csv", "--drop", "name", "--groups", "town", says="but 'Bonn' has rows in two")
-    fails(capsys, "a.csv", "b.csv", "--drop", "name", "--paired", "--strata", "town", says="--paired exchanges the rows")
+    fails(
+        capsys, "a.csv", "b.csv", "--drop", "name", "--paired", "--strata", "town", says="--paired exchanges the rows"
+    )
 
 
 def test_help_has_examples(capsys):

@@ -179,7 +179,7 @@ def test_effects_are_those_of_the_columns():
     assert found["1"].effect == pytest.approx(np.log(Y[:, 1].std() / X[:, 1].std()))
     assert "more spread out in Y" in found["1"].words
     other = ta.two_sample_test(Y, X, 99, rng=0)
-    assert {one.name: one.words for one in other.coordinates}["0"].startswith("smaller in X, -")
+    assert {one.name: one.words for one in other.coordinates}["0"].startswith("smaller in Y, -")
 
 
 def test_a_result_is_complete():

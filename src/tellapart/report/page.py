@@ -33,7 +33,7 @@ def contents(c: Comparison, command: str | None = None) -> dict[str, Any]:
     shower = Shower(c, names)
     found = {
         "names": names,
-        "verdict": verdict(c, names),
+        "verdict": verdict(c, names, command),
         "size": size(c, names),
         "pixels": pixels(c, names),
         "pairs": pairs(c, names),

@@ -55,6 +55,7 @@ def test_it_answers_the_questions_in_order(table):
         "Which pairs go together differently?",
         "Which kinds of rows?",
         "2.8 times as frequent in",
+        "1 more that is not shown to differ in number",
         "Which examples?",
         'More of it\'s "last" & <first>.csv',
         "How was it computed, and how can it be repeated?",

@@ -30,10 +30,21 @@ class Slice:
 
 @dataclass(frozen=True)
 class Slices:
-    """The section."""
+    """The section: what is shown to differ, and what was counted too."""
 
     lead: str
     slices: list[Slice]
+    others: list[Slice]
+
+    @property
+    def named(self) -> int:
+        """How many are shown to differ."""
+        return len(self.slices)
+
+    @property
+    def total(self) -> int:
+        """How many were counted."""
+        return len(self.slices) + len(self.others)
 
 
 def slices(c: Comparison, names: tuple[str, str], shower: Shower) -> Slices | None:
@@ -56,10 +67,13 @@ def slices(c: Comparison, names: tuple[str, str], shower: Shower) -> Slices | No
                 examples=_members(one, shower) if shower.images or c.items is not None else (),
             )
         )
-    return Slices(_lead(any(one.conditions for one in c.slices)), found)
+    named, others = ([one for one in found if one.named == known] for known in (True, False))
+    return Slices(_lead(bool(named), any(one.conditions for one in c.slices)), named, others)
 
 
-def _lead(rules: bool) -> str:
+def _lead(named: bool, rules: bool) -> str:
+    if not named:
+        return "Kinds of rows were looked for on one half of the rows; on the other, none is shown to differ in number."
     what = "Kinds of rows" if rules else "Clusters of rows that look alike, each with its most typical rows,"
     return (
         f"{what} that one sample has more of. They were found on one half of the rows and counted on the other, so "

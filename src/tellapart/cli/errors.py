@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import shlex
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,8 +17,8 @@ _FLAGS = {"rng": "--seed"}
 def explain(error: Exception, parser: argparse.ArgumentParser) -> str:
     """The message of an error in one line, its advice spelled with the flags of ``parser``."""
     if isinstance(error, InputError):
-        return _one_line(error.message(speller(parser)))
-    text = _one_line(str(error))
+        return _with_flags(_one_line(error.message(speller(parser))), parser)
+    text = _with_flags(_one_line(str(error)), parser)
     if isinstance(error, MemoryError):
         advice = " or ".join(flag for flag in ("--max-rows", "--max-memory") if flag in parser._option_string_actions)
         return " ".join(filter(None, ["Out of memory.", text, advice and f"Give {advice}."]))
@@ -51,6 +52,25 @@ def spell_flag(name: str, value: Any) -> str:
     if value is ... or value is True:
         return flag
     return f"{flag} {shlex.quote(_spell_value(value))}"
+
+
+def _with_flags(text: str, parser: argparse.ArgumentParser) -> str:
+    """A message in which arguments of the library are called as the flags of ``parser``."""
+    for flag in parser._option_string_actions:
+        name = re.escape(flag.removeprefix("--").replace("-", "_"))
+        if flag.startswith("--"):
+            spelled = re.compile(rf"\b{name}=(True\b|'[^']*'|\([\d, ]+\))?")
+            while found := spelled.search(text):
+                text = text[: found.start()] + _as_flag(flag, found[1]) + text[found.end() :]
+            # Words with an underscore are no English.
+            text = re.sub(rf"(?<![\w-]){name}(?!\w)", flag, text) if "_" in name else text
+    return text
+
+
+def _as_flag(flag: str, value: str | None) -> str:
+    if value is None or value == "True":
+        return flag
+    return f"{flag} {value.strip('()').replace(', ', 'x') if value[0] == '(' else value.strip(chr(39))}"
 
 
 def _spell_value(value: Any) -> str:

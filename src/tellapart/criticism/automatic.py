@@ -70,7 +70,7 @@ def compare_automatically(
     layout = Layout(x.values.shape[1], mixed.categories, mixed.image_shape)
     fit = cross_fit((mixed.points[0], mixed.points[1]), layout, kernels, units, rng, here)
     labels = np.repeat(np.array([0, 1], np.uint8), [len(x), len(y)])
-    distance = measure_distance(fit.features, points, labels, design.units, rng, here)
+    distance = measure_distance(fit.features.plan, points, labels, design.units, rng, here)
     slices = find_slices(mixed, points, fit, design, options.permutations, rng, here)
     left_out = {column for notice in noticed if notice.left_out for column in notice.columns}
     return Comparison(

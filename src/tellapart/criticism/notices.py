@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -38,8 +39,8 @@ _COUNTED = 0.9
 _YEARS = (1800, 2200)
 #: Names of columns that hold ids.
 _ID = re.compile(r"(^|[_\W])(id|ids|uuid|guid|index|idx|key|nr|no|number|rownum)$|^(id|idx|index)", re.IGNORECASE)
-#: Equal rows in both samples are said from so many times as many as chance gives; within one, from this share of it.
-_BY_CHANCE, _REPEATED = 3, 0.01
+#: Equal rows in both samples are said from so many standard errors above what chance gives; in one, from this share.
+_ERRORS, _REPEATED = 2.5, 0.01
 #: Categories that are shown.
 _SHOWN = 5
 
@@ -142,7 +143,7 @@ def notice_rows(hashes: Array, m: int, sources: tuple[Source, Source], names: tu
     # Rows may also be equal by chance, where columns have few values: as often across the samples as within them.
     n = len(of_y)
     by_chance = (again[0] / m**2 + again[1] / n**2) * m * n
-    if shared and not found and shared > _BY_CHANCE * by_chance:
+    if not found and shared > by_chance + _ERRORS * math.sqrt(by_chance + shared):
         text = (
             f"{shared:,} of the {m:,} rows of {names[0]} are in {names[1]} too. Rows that both have were not drawn "
             "independently: the test then sees less than there is."

@@ -55,8 +55,8 @@ class Slice(Shown):
     pvalue
         Adjusted for all slices: that any is named that is as frequent in both has probability at most α.
     members_x, members_y
-        Positions of all such rows in ``x`` and ``y`` of the comparison, those that were searched too; the most typical
-        of a cluster come first.
+        Positions of all such rows in ``x`` and ``y`` of the comparison, those that were searched too; those where the
+        witness function says most come first.
     """
 
     text: str

@@ -124,15 +124,18 @@ def criticise(
     found = compare(
         images[0][: 2 * LEARNED],
         images[1][: 2 * LEARNED],
+        "ard",
         names=("MNIST", title),
         rng=0,
         stability=STABILITY if leading else 0,
         learning=LEARNING,
         progress=progress,
     )
-    split = found.split
-    learn = data.held_out[split.train_x], made[split.train_y]
-    kernels: dict[str, Kernel | str] = {"ard": found.kernel, "median": "median"}
+    learned, weights = found.learned, found.weights
+    assert learned is not None
+    assert weights is not None
+    learn = data.held_out[learned.split.train_x], made[learned.split.train_y]
+    kernels: dict[str, Kernel | str] = {"ard": learned.kernel, "median": "median"}
     for name in ("rbf", "deep", "witness"):
         kernels[name], _ = fit_kernel(*learn, name, rng=0, progress=progress, **LEARNING)
     fresh = data.held_out[2 * LEARNED :], made[2 * LEARNED :]
@@ -140,7 +143,7 @@ def criticise(
         found.to_html(out / "criticism.html", f"tellapart reproduce criticism: {title}")
         draw(title, found, images, out)
     result = {
-        "compared": {"pvalue": found.pvalue, "auc": found.auc, "weights": found.weights.values.tolist()},
+        "compared": {"pvalue": found.pvalue, "auc": found.auc, "weights": weights.values.tolist()},
         "tests": tests(kernels, fresh, draws, progress),
         "digits": digits(classifier, fresh, draws),
     }
@@ -235,6 +238,7 @@ def draw(title: str, found: Comparison, images: list[Array], out: Path) -> None:
         for axis, letter, name, part in zip(shown, "ab", ("MNIST", title), images, strict=False):
             axis.imshow(1 - image_grid(part[:100]), cmap="gray", vmin=0, vmax=1, interpolation="nearest")
             axis.set_title(f"({letter}) {name}", color=colours["ab".index(letter)])
+        assert found.weights is not None
         weights = found.weights.values.reshape(images[0].shape[1:])
         drawn = shown[2].imshow(weights, cmap="magma_r", vmin=0)
         above.colorbar(drawn, ax=shown[2], shrink=0.8, label="weight")

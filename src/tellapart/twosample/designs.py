@@ -30,6 +30,9 @@ class Design:
         """What the user said, or a complaint about it."""
         sizes = [len(part) for part in mixed.points]
         codes = [_as_codes(given, sizes, name) for given, name in ((groups, "groups"), (strata, "strata"))]
+        if codes[0] is not None:
+            samples = np.repeat(np.arange(len(sizes)), sizes)
+            _check_groups(groups, codes[0], sizes, {"sample": samples, "stratum": codes[1]})
         if paired:
             if groups is not None or strata is not None:
                 raise InputError("paired=True exchanges the rows of pairs: it takes neither groups nor strata.")
@@ -82,11 +85,28 @@ def open_with_labels(
     return Opened(mixed, {**labels, **taken})
 
 
+def _check_groups(given: Any, codes: Array, sizes: Sequence[int], within: Mapping[str, Array | None]) -> None:
+    """Complain of a group that lies in two samples or strata, by the name that the user gave it."""
+    first = np.unique(codes, return_index=True)[1]
+    for what, values in within.items():
+        odd = np.empty(0) if values is None else np.flatnonzero(values[first][codes] != values)
+        if len(odd):
+            name = _join(given, sizes)[odd[0]]
+            name = name.item() if isinstance(name, np.generic) else name
+            name = int(name) if isinstance(name, float) and name.is_integer() else name
+            raise InputError(f"A group must lie in one {what}, but {name!r} has rows in two.")
+
+
+def _join(given: Any, sizes: Sequence[int]) -> Array:
+    """Labels of all rows, which may have come one sample after the other."""
+    parts = given if isinstance(given, tuple) and len(given) == len(sizes) and np.ndim(given[0]) else [given]
+    return np.concatenate([np.asarray(part) for part in parts])
+
+
 def _as_codes(given: Any, sizes: Sequence[int], name: str) -> Array | None:
     if given is None:
         return None
-    parts = given if isinstance(given, tuple) and len(given) == len(sizes) and np.ndim(given[0]) else [given]
-    values = np.concatenate([np.asarray(part) for part in parts])
+    values = _join(given, sizes)
     if values.shape != (sum(sizes),):
         raise InputError(f"{name} must have one label for each of the {sum(sizes)} rows, but has shape {values.shape}.")
     if values.dtype == object:

@@ -14,7 +14,6 @@ from ...data import Points
 from ...engine import Compute
 from ...engine.rows import Size, reduce_rows
 from .features import FeaturePlan
-from .joint import JointFeatures
 from .landmarks import GaussianFeatures
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
@@ -26,12 +25,40 @@ _TAIL = 0.025
 _BLOCK = 1_024
 
 
+class Tail(NamedTuple):
+    """The law of the unbiased estimate of |Δ|²: a gamma law with its first three cumulants."""
+
+    squared: float
+    along: float
+    traces: tuple[float, float, float]
+
+    def __call__(self, value: float) -> float:
+        """The probability of an estimate at least as large as this one, if |Δ|² is ``value``."""
+        variance = 2 * self.traces[1] + 4 * self.along * value
+        if variance <= 0:
+            return float(self.squared <= value)
+        skewness = (8 * self.traces[2] + 24 * self.along**2 * value) / variance**1.5
+        shape = 4 / max(skewness, 1e-9) ** 2
+        y = shape + (self.squared - value) * math.sqrt(shape / variance)
+        if y <= 0:
+            return 1.0
+        # A gamma law of a large shape is normal.
+        if shape > 1e6:
+            return 0.5 * math.erfc((y - shape) / math.sqrt(2 * shape))
+        return float(torch.special.gammaincc(*(torch.tensor(v, dtype=torch.float64) for v in (shape, y))))
+
+
 class Distance(NamedTuple):
     """The MMD of two samples, 0 where the unbiased estimate of its square is negative, and its interval."""
 
     value: float
     interval: tuple[float, float]
     bandwidth: float
+    tail: Tail
+
+    def below(self, margin: float) -> float:
+        """The probability of so small an estimate, if the distance were ``margin``: the p-value of "it is less"."""
+        return 1 - self.tail(margin**2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,11 +70,12 @@ class MeanFeatures:
     root: Tensor
 
     @classmethod
-    def fit(cls, plan: FeaturePlan, sketch: Tensor) -> MeanFeatures:
+    def fit(cls, plan: FeaturePlan, sketch: Tensor, bandwidth: float | None = None) -> MeanFeatures:
         """Landmarks and the bandwidth from a sketch, scaled as the plan does."""
         Z = plan.scaled(sketch[: max(_LANDMARKS, _MEASURED)].numpy())
-        apart = torch.pdist(Z[:_MEASURED])
-        bandwidth = float(apart[apart > 0].median()) if bool((apart > 0).any()) else 1.0
+        if bandwidth is None:
+            apart = torch.pdist(Z[:_MEASURED])
+            bandwidth = float(apart[apart > 0].median()) if bool((apart > 0).any()) else 1.0
         landmarks = Z[:_LANDMARKS].clone()
         kernel = GaussianFeatures(landmarks, (bandwidth,), (torch.zeros(len(landmarks)),))
         factor = kernel.whitening(0)
@@ -87,14 +115,20 @@ class MeanSums:
 
 
 def measure_distance(
-    joint: JointFeatures, points: Points, labels: Array, units: Array | None, rng: np.random.Generator, compute: Compute
+    plan: FeaturePlan,
+    points: Points,
+    labels: Array,
+    units: Array | None,
+    rng: np.random.Generator,
+    compute: Compute,
+    bandwidth: float | None = None,
 ) -> Distance:
     """The MMD of two samples in the scale of features that are fitted already."""
     some = np.sort(rng.permutation(len(points))[: max(_LANDMARKS, _MEASURED)])
     sketch = points[torch.from_numpy(some)].detach().cpu().flatten(1)
     sketch = sketch[torch.from_numpy(rng.permutation(len(sketch)))]
     with torch.no_grad():
-        return find_distance(MeanFeatures.fit(joint.plan, sketch), points, labels, units, compute)
+        return find_distance(MeanFeatures.fit(plan, sketch, bandwidth), points, labels, units, compute)
 
 
 def find_distance(
@@ -121,15 +155,17 @@ def find_distance(
         S = _by_unit(features, points, labels, units, means, rows)
     delta = means[1] - means[0]
     eigenvalues = torch.linalg.eigvalsh((S + S.T) / 2).clamp(min=0)
-    traces = [float((eigenvalues**p).sum()) for p in (1, 2, 3)]
+    traces = (float(eigenvalues.sum()), float((eigenvalues**2).sum()), float((eigenvalues**3).sum()))
     squared = float(delta @ delta) - traces[0]
     along = _along(squared, float(delta @ S @ delta) - traces[1], traces, float(eigenvalues[-1]))
-    low, high = _interval(squared, along, traces)
+    tail = Tail(squared, along, traces)
+    low, high = _interval(tail)
     value = math.sqrt(max(squared, 0.0))
-    return Distance(value, (min(math.sqrt(low), value), max(math.sqrt(high), value)), features.kernel.bandwidths[0])
+    bounds = min(math.sqrt(low), value), max(math.sqrt(high), value)
+    return Distance(value, bounds, features.kernel.bandwidths[0], tail)
 
 
-def _along(squared: float, product: float, traces: list[float], largest: float) -> float:
+def _along(squared: float, product: float, traces: tuple[float, float, float], largest: float) -> float:
     """ΔᵀSΔ / |Δ|²: the variance along the difference; where that is not known, a typical one."""
     typical = traces[1] / traces[0] if traces[0] > 0 else 0.0
     if squared <= 2 * math.sqrt(2 * traces[1]):
@@ -137,26 +173,13 @@ def _along(squared: float, product: float, traces: list[float], largest: float) 
     return min(max(product / squared, 0.0), largest)
 
 
-def _interval(squared: float, along: float, traces: list[float]) -> tuple[float, float]:
+def _interval(tail: Tail) -> tuple[float, float]:
     """The values of |Δ|² under which the estimate is in neither tail."""
-    if traces[1] <= 0:
-        return max(squared, 0.0), max(squared, 0.0)
-
-    def above(value: float) -> float:
-        """The probability of an estimate at least as large."""
-        variance = 2 * traces[1] + 4 * along * value
-        skewness = (8 * traces[2] + 24 * along**2 * value) / variance**1.5
-        shape = 4 / skewness**2
-        y = shape + (squared - value) * math.sqrt(shape / variance)
-        if y <= 0:
-            return 1.0
-        # A gamma law of a large shape is normal.
-        if shape > 1e6:
-            return 0.5 * math.erfc((y - shape) / math.sqrt(2 * shape))
-        return float(torch.special.gammaincc(*(torch.tensor(v, dtype=torch.float64) for v in (shape, y))))
-
-    most = max(squared, 0.0) + 40 * (math.sqrt(2 * traces[1]) + along + math.sqrt(along * max(squared, 0.0)))
-    return _root(above, _TAIL, most), _root(above, 1 - _TAIL, most)
+    known = max(tail.squared, 0.0)
+    if tail.traces[1] <= 0:
+        return known, known
+    most = known + 40 * (math.sqrt(2 * tail.traces[1]) + tail.along + math.sqrt(tail.along * known))
+    return _root(tail, _TAIL, most), _root(tail, 1 - _TAIL, most)
 
 
 def _root(function: Any, target: float, most: float) -> float:

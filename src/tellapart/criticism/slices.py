@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from .._util.shown import Shown
 from ..data.arrays import Array
 from ..twosample.effects import percent
 
@@ -36,7 +37,7 @@ class Condition:
 
 
 @dataclass(frozen=True, eq=False)
-class Slice:
+class Slice(Shown):
     """A kind of rows, and how many of them each sample has.
 
     Attributes

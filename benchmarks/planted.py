@@ -26,7 +26,8 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 
 import tellapart as ta
 
-ROWS = 250
+#: Rows of each sample; a segment takes more to be found.
+ROWS, ROWS_OF_SEGMENTS = 250, 500
 
 
 @dataclass(frozen=True)
@@ -82,12 +83,13 @@ def plant(table, change, seed):
     """A problem."""
     rng = np.random.default_rng(seed)
     draw, column, other = TABLES[table]
-    X, Y = draw(rng, ROWS), draw(rng, 4 * ROWS)
+    rows = ROWS_OF_SEGMENTS if change == "segment" else ROWS
+    X, Y = draw(rng, rows), draw(rng, 4 * rows)
     size = SIZES[change]
     if change == "segment":
         inside = (Y[column] > Y[column].quantile(0.6)) & (Y[other] > Y[other].quantile(0.6))
         weights = np.where(inside, size, 1.0)
-        Y = Y.iloc[rng.choice(len(Y), ROWS, replace=False, p=weights / weights.sum())].reset_index(drop=True)
+        Y = Y.iloc[rng.choice(len(Y), rows, replace=False, p=weights / weights.sum())].reset_index(drop=True)
         return Planted(X, Y, "slice", column, other)
     Y = Y[:ROWS].reset_index(drop=True)
     if change == "shift":

@@ -161,7 +161,6 @@ def _find_rules(
     tree = trees.DecisionTreeRegressor(
         max_depth=_DEPTH, max_leaf_nodes=_LEAVES, min_samples_leaf=least, random_state=seed
     ).fit(Z, fit.search_values[rows])
-    every = points[:].detach().cpu().flatten(1).double().numpy()
     gaps = {unit.coordinates[0]: unit.gap for unit in mixed.units if unit.gap is not None}
     ranked = []
     for bounds in _paths(tree.tree_):
@@ -182,7 +181,7 @@ def _find_rules(
     found = []
     for bounds in (rule.bounds for rule in chosen):
         conditions = tuple(_condition(bound, units[bound.coordinate]) for bound in bounds)
-        found.append(Candidate(" and ".join(map(str, conditions)), conditions, _inside(every, bounds, gaps)))
+        found.append(Candidate(" and ".join(map(str, conditions)), conditions, _inside_all(points, bounds, gaps)))
     return found
 
 
@@ -240,6 +239,13 @@ def _inside(Z: Array, bounds: Sequence[Bound], gaps: dict[int, int]) -> Array:
         if c in gaps:
             found &= Z[:, gaps[c]] < 0.5
     return found
+
+
+def _inside_all(points: Points, bounds: Sequence[Bound], gaps: dict[int, int]) -> Array:
+    """Which of all rows keep to all bounds, some at a time."""
+    starts = range(0, len(points), _BLOCK)
+    blocks = (points[start : start + _BLOCK].detach().cpu().flatten(1).double().numpy() for start in starts)
+    return np.concatenate([_inside(block, bounds, gaps) for block in blocks])
 
 
 def _overlap(a: Array, b: Array) -> float:

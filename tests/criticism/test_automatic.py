@@ -192,6 +192,16 @@ def test_groups_pairs_and_kernels():
     assert ta.compare(X, Y, kernels=[ta.kernels.Gaussian(1.0)], **FAST).reject()
 
 
+def test_groups_in_a_column_where_rows_are_dropped():
+    X, Y = tables(n=60)
+    X["who"], Y["who"] = np.arange(60) // 3, 100 + np.arange(60) // 3
+    X.loc[::7, "age"] = np.nan
+    c = ta.compare(X, Y, groups="who", missing="drop", **FAST)
+    assert len(c.rows_x) == 51
+    t = ta.two_sample_test(X, Y, 99, groups="who", missing="drop", rng=0)
+    assert c.pvalue == t.pvalue
+
+
 def test_units_stay_in_one_fold():
     rng = np.random.default_rng(0)
     values = rng.normal(size=(200, 2))

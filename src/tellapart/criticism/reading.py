@@ -72,10 +72,28 @@ class Prepared:
 
 @dataclass(frozen=True, eq=False)
 class Opened:
-    """Two samples whose values are not checked yet, and what was given for their rows."""
+    """Two samples whose values are not checked yet, and what was given for their rows.
+
+    Attributes
+    ----------
+    sources
+        The samples.
+    labels
+        Groups, strata and items as they were given; those that were columns have a value for each row of the data.
+    columns
+        Which of them were columns.
+    """
 
     sources: tuple[Source, Source]
     labels: dict[str, Any]
+    columns: tuple[str, ...]
+
+    def of_rows(self, kind: str, sources: tuple[Source, Source]) -> Any:
+        """Labels of the rows that are left when the sources are checked."""
+        given = self.labels[kind]
+        if kind not in self.columns:
+            return given
+        return given[0][sources[0].numbers], given[1][sources[1].numbers]
 
 
 def open_samples(X: Any, Y: Any, options: ReadOptions, labels: Mapping[str, Any]) -> Opened:
@@ -86,7 +104,8 @@ def open_samples(X: Any, Y: Any, options: ReadOptions, labels: Mapping[str, Any]
             found = [take_labels(part, name, column, own) for part, name in zip(parts, ("X", "Y"), strict=True)]
             given[kind] = found[0][2], found[1][2]
             parts, own = [part for part, _, _ in found], found[0][1]
-    return Opened(open_pair(parts[0], parts[1], ("X", "Y"), own), given)
+    columns = tuple(kind for kind, column in labels.items() if isinstance(column, str))
+    return Opened(open_pair(parts[0], parts[1], ("X", "Y"), own), given, columns)
 
 
 def check_items(items: Any, sources: tuple[Source, Source]) -> Labels | None:

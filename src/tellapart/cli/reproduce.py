@@ -15,6 +15,8 @@ EXPERIMENTS = {
     "criticism": "Figure 3, what is wrong with a generative model of MNIST",
     "planted": "defects planted in MNIST, and whether a comparison points to them",
     "gans": "Figure 4, digits drawn by four generative models",
+    "threshold": "§2, whether near the null the threshold matters for the choice of a kernel",
+    "streaming": "§1, how many rows streaming estimators need",
 }
 
 

@@ -15,6 +15,7 @@ EXPERIMENTS = {
     "criticism": "Figure 3, what is wrong with a generative model of MNIST",
     "planted": "defects planted in MNIST, and whether a comparison points to them",
     "gans": "Figure 4, digits drawn by four generative models",
+    "minimising_t": "§4, what makes a generator that minimises t learn, on 8 × 8 digits",
     "threshold": "§2, whether near the null the threshold matters for the choice of a kernel",
     "streaming": "§1, how many rows streaming estimators need",
 }
@@ -23,7 +24,7 @@ EXPERIMENTS = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The figure, and how much effort to spend on it."""
     parser.description = "Run an experiment of Sutherland et al. 2017; write its figure and its numbers."
-    parser.epilog = "figures:\n" + "\n".join(f"  {name:10} {what}" for name, what in EXPERIMENTS.items())
+    parser.epilog = "figures:\n" + "\n".join(f"  {name:13} {what}" for name, what in EXPERIMENTS.items())
     parser.add_argument("figure", choices=EXPERIMENTS, metavar="FIGURE", help=", ".join(EXPERIMENTS))
     parser.add_argument("--quick", action="store_true", help="a smaller version, in minutes")
     parser.add_argument("--out", type=Path, default=Path("out"), help="folder for figures and numbers (%(default)s)")

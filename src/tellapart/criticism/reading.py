@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
+from .._util.text import printable
 from ..data import Encoding, Sample, Source
 from ..data.options import ReadOptions
 from ..data.read import read_pair_with
@@ -46,7 +47,7 @@ class Prepared:
     @property
     def names(self) -> tuple[str, str]:
         """Files by as much of their paths as tells them apart; or X and Y."""
-        x, y = (source.origin for source in self.sources)
+        x, y = (printable(source.origin) for source in self.sources)
         if not x or not y:
             return x or "X", y or "Y"
         a, b = x.rstrip("/").split("/"), y.rstrip("/").split("/")

@@ -184,7 +184,9 @@ def open_source(data: Any, name: str, options: ReadOptions) -> Source:
     if numbers is None:
         numbers = request.choose_rows(len(content))
         content = content if len(numbers) == len(content) else content.take(numbers)
-    source = Source(content, name, request.origin, numbers, opened.files, notes=opened.notes, options=options)
+    remarks = [f"{c.name!r} is {c.remark}." for c in content.columns if c.remark] if isinstance(content, Table) else []
+    notes = (*opened.notes, *remarks)
+    source = Source(content, name, request.origin, numbers, opened.files, notes=notes, options=options)
     return _shape_images(_select_coordinates(source))
 
 

@@ -54,7 +54,10 @@ def run(options: argparse.Namespace) -> None:
     data = load(options.data, image_size=options.image_size)
     # A run that is resumed has its own seed.
     rng = 0 if options.seed is None and not has_run(options.out) else options.seed
-    train(options.model, data, options.out, settings, rng=rng, resume=options.resume, device=options.device)
+    try:
+        train(options.model, data, options.out, settings, rng=rng, resume=options.resume, device=options.device)
+    except KeyboardInterrupt as stop:
+        raise type(stop)(f"{str(stop) or 'interrupted'}. Continue with --resume.") from None
     say(f"The trained model, its log and samples are in {options.out}")
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from .._util.errors import InputTypeError
 from .._util.text import printable, shorten
-from .arrays import Array, fits_single
+from .arrays import Array, check_exact, fits_single
 from .written import are_codes, looks_like, read_written
 
 ColumnKind: TypeAlias = Literal["number", "boolean", "date", "text"]
@@ -114,6 +114,7 @@ def column_from_array(name: str, array: Array, label: str, *, categorical: bool 
     if kind == "b":
         return Column(name, "boolean", array.astype(np.float64), single=True)
     if kind in "iuf":
+        check_exact(array, f"{label}: column {name!r}")
         return Column(name, "number", array.astype(np.float64), single=fits_single(array.dtype))
     if kind in "mM":
         days = array.astype(f"{kind}8[us]").astype(np.int64) / 86_400e6
@@ -204,6 +205,7 @@ def _from_objects(name: str, array: Array, label: str, categorical: bool) -> Col
     if all_are(bool, np.bool_) and types:
         return column_of("boolean", [float(value) for value in present])
     if all_are(Real, Decimal, np.bool_):
+        _check_integers(present, f"{label}: column {name!r}")
         return column_of("number", [_float(value) for value in present])
     if all_are(date, np.datetime64):
         return column_of("date", [_days_since_epoch(value) for value in present])
@@ -215,6 +217,13 @@ def _from_objects(name: str, array: Array, label: str, categorical: bool) -> Col
     codes = np.full(len(array), -1, np.int32)
     codes[there] = [place.setdefault(str(value), len(place)) for value in present]
     return column_from_codes(name, codes, tuple(place), categorical=categorical)
+
+
+def _check_integers(values: Array, name: str) -> None:
+    """`check_exact` for whole numbers of Python, which may be larger than any of NumPy's."""
+    large = {value for value in values if isinstance(value, int) and -(2**63) <= value < 2**63 and abs(value) > 2**53}
+    if large:
+        check_exact(np.array(sorted(large)), name)
 
 
 def _float(value: Any) -> float:

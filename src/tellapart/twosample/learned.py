@@ -12,7 +12,7 @@ import numpy as np
 from .._util.errors import InputError
 from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
-from ..data import Points, take_rows
+from ..data import Points, check_unchanged, take_rows
 from ..engine import Compute, MemoryLike, computing
 from ..learning import Criterion
 from ..learning.fitting import Settings, learn_kernel
@@ -108,6 +108,7 @@ def learned_test(
     splits = split_samples(len(x), len(y), train, swap, chosen, seed)
     with computing(max_memory, cluster, progress, threads, title="learned_test") as compute:
         found = run_learned_test(x, y, kernel, settings, splits, chosen, permutations, seed, compute, combination)
+    check_unchanged(x, y)
     return replace(found, seconds=time.perf_counter() - start)
 
 

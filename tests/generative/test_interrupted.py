@@ -39,6 +39,11 @@ def start(words: list[str], out: Path, *more: str) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
+def end(process: subprocess.Popen[str]) -> int:
+    process.communicate(timeout=300)
+    return process.returncode
+
+
 def wait_for_steps(out: Path, count: int) -> None:
     until = time.monotonic() + 300
     while len(read_log(out / "log.jsonl")) < count and time.monotonic() < until:
@@ -62,8 +67,8 @@ def test_a_signal_leaves_a_checkpoint_and_says_how_to_go_on(
     assert step >= 7
     assert error == f"tellapart: {word} at step {step:,}, whose checkpoint is in {stopped}. Continue with --resume.\n"
     total = str(step + 5)
-    assert start(words, stopped, "--resume", "--steps", total).wait(300) == 0
-    assert start(words, whole, "--steps", total).wait(300) == 0
+    assert end(start(words, stopped, "--resume", "--steps", total)) == 0
+    assert end(start(words, whole, "--steps", total)) == 0
     (a, first), (b, second) = (checkpoints.read_run(folder / "checkpoint.safetensors") for folder in (whole, stopped))
     assert first == second
     assert all(a[name].equal(b[name]) for name in a)
@@ -86,7 +91,7 @@ def test_two_processes_do_not_train_in_one_folder(tmp_path: Path, words: list[st
         first.kill()
         first.communicate()
     # What a killed process leaves locks nobody out.
-    assert start(words, tmp_path / "run", "--resume", "--steps", "3").wait(300) == 0
+    assert end(start(words, tmp_path / "run", "--resume", "--steps", "3")) == 0
 
 
 def _trainer(folder: Path, **more: Any) -> Trainer:

@@ -9,6 +9,7 @@ from .._util.text import printable
 from ..data import Encoding, Sample, Source
 from ..data.options import ReadOptions
 from ..data.read import read_pair_with
+from ..data.shared import find_shared_rows, hash_rows
 from ..learning.splits import Split
 from ..stats.nulls import Binned, Null, Permutation
 from ..twosample.learned import check_learned_null, split_samples
@@ -77,7 +78,10 @@ def prepare(
     x, y = read_pair_with(X, Y, ("X", "Y"), replace(options, max_rows=limit))
     x, y = _note_drawn(x, limit), _note_drawn(y, limit)
     relabelling: Null = Permutation(groups, strata) if null != "binned" else check_learned_null(null, groups, strata)
-    splits = split_samples(len(x), len(y), train, swap, relabelling, options.seed)
+    shared = find_shared_rows(hash_rows(x), hash_rows(y))
+    if shared is not None:
+        x = replace(x, notes=(f"{shared} Equal rows are learned from or tested together.", *x.notes))
+    splits = split_samples(len(x), len(y), train, swap, relabelling, options.seed, shared)
     tested = len(splits[0].test_x) + len(splits[0].test_y)
     if null == "auto" and groups is None and strata is None and tested > PERMUTED:
         relabelling = Binned()

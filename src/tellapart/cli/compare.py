@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from .options import add_compute, add_data, computing, reading, seed
+from .output import say
 
 #: The kernels that can be named (`tellapart.learning.NAMES`, without importing it).
 KERNELS = ("rbf", "ard", "full", "deep", "witness")
@@ -61,8 +62,7 @@ def run(options: argparse.Namespace) -> int:
         check_writable(options.report, "The report")
     if options.json is not None and not to_stdout:
         check_writable(options.json, "The JSON file")
-    # A file that is called mnist comes before the data set.
-    x, y = (Path(given) if Path(given).exists() else given for given in (options.A, options.B))
+    x, y = options.A, options.B
     settings = {
         "alpha": options.alpha,
         "train": options.train,
@@ -74,18 +74,19 @@ def run(options: argparse.Namespace) -> int:
     }
     if options.cost:
         del settings["progress"]
-        print(criticism.compare_cost(x, y, options.kernel, **settings))
-        print("Learning comes on top. With --kernel rbf, it too grows with the square of the rows.")
+        say(str(criticism.compare_cost(x, y, options.kernel, **settings)))
+        say("Learning comes on top. With --kernel rbf, it too grows with the square of the rows.")
         return 0
     found = criticism.compare(x, y, options.kernel, options.criterion, **settings)
+    # The verdict first: whatever goes wrong with the files, it is not lost.
+    if to_stdout:
+        say(found.to_json())
+    elif not options.quiet:
+        say(found.summary())
+    if options.json is not None and not to_stdout:
+        atomic_write_text(options.json, found.to_json() + "\n")
     if options.report is not None:
         found.to_html(options.report, options.command)
-    if to_stdout:
-        print(found.to_json())
-    elif options.json is not None:
-        atomic_write_text(options.json, found.to_json() + "\n")
-    if not options.quiet and not to_stdout:
-        print(found.summary())
-        if options.report is not None:
-            print(f"Report: {options.report}")
+        if not options.quiet and not to_stdout:
+            say(f"Report: {options.report}")
     return int(options.fail_on_difference and found.reject())

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
+from .._util.text import printable
 from ..data import Encoding, Sample, Source
 from ..data.options import ReadOptions
 from ..data.read import read_pair_with
+from ..data.shared import find_shared_rows, hash_rows
 from ..learning.splits import Split
 from ..stats.nulls import Binned, Null, Permutation
 from ..twosample.learned import check_learned_null, split_samples
@@ -46,7 +48,7 @@ class Prepared:
     @property
     def names(self) -> tuple[str, str]:
         """Files by as much of their paths as tells them apart; or X and Y."""
-        x, y = (source.origin for source in self.sources)
+        x, y = (printable(source.origin) for source in self.sources)
         if not x or not y:
             return x or "X", y or "Y"
         a, b = x.rstrip("/").split("/"), y.rstrip("/").split("/")
@@ -76,7 +78,10 @@ def prepare(
     x, y = read_pair_with(X, Y, ("X", "Y"), replace(options, max_rows=limit))
     x, y = _note_drawn(x, limit), _note_drawn(y, limit)
     relabelling: Null = Permutation(groups, strata) if null != "binned" else check_learned_null(null, groups, strata)
-    splits = split_samples(len(x), len(y), train, swap, relabelling, options.seed)
+    shared = find_shared_rows(hash_rows(x), hash_rows(y))
+    if shared is not None:
+        x = replace(x, notes=(f"{shared} Equal rows are learned from or tested together.", *x.notes))
+    splits = split_samples(len(x), len(y), train, swap, relabelling, options.seed, shared)
     tested = len(splits[0].test_x) + len(splits[0].test_y)
     if null == "auto" and groups is None and strata is None and tested > PERMUTED:
         relabelling = Binned()

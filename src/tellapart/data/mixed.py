@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from .._util.errors import InputError
+from .._util.text import printable, shorten
 from .arrays import Array
 from .columns import Column, ColumnKind
 from .encoding import Encoding
@@ -19,7 +20,7 @@ from .options import ReadOptions
 from .points import agree, open_rows
 from .read import open_source, read_pair_with, read_with
 from .sample import Sample
-from .scaling import Levels
+from .scaling import LONGEST_NAME, Levels
 from .source import Rows, Source
 from .tables import Table
 
@@ -262,7 +263,8 @@ def _encoded_units(encoding: Encoding, source: Source) -> tuple[Unit, ...]:
         places = tuple(range(start, start + part.width))
         start += part.width
         if isinstance(part, Levels):
-            levels = (*part.levels, *["other"] * part.other, *["missing"] * part.missing)
+            texts = (shorten(level, LONGEST_NAME) for level in part.levels)
+            levels = (*texts, *["other"] * part.other, *["missing"] * part.missing)
             units.append(Unit(name, "text", places, levels))
             continue
         gap = places[1] if len(places) > 1 else None
@@ -274,5 +276,5 @@ def _encoded_units(encoding: Encoding, source: Source) -> tuple[Unit, ...]:
 
 def _display_names(sources: Sequence[Source]) -> tuple[str, ...]:
     """Files by their last names where these differ; else the names of the arguments."""
-    last = [source.origin.rstrip("/").split("/")[-1] or source.name for source in sources]
+    last = [printable(source.origin.rstrip("/").split("/")[-1]) or source.name for source in sources]
     return tuple(last) if len(set(last)) == len(last) else tuple(source.name for source in sources)

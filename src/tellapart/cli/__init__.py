@@ -17,6 +17,7 @@ from typing import Any
 from .._util.interrupts import Terminated, stopping_on_termination
 from .._util.text import printable
 from .errors import explain
+from .options import Parser
 from .output import complain, prepare_streams
 
 #: What each command does, in one line.
@@ -52,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _overview().parse_args(given)
         return 2
     command: Any = import_module(f".{given[0]}", __name__)
-    parser = argparse.ArgumentParser(f"tellapart {given[0]}", formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser(f"tellapart {given[0]}", formatter_class=argparse.RawDescriptionHelpFormatter)
     command.add_arguments(parser)
     options = parser.parse_args(given[1:])
     options.command = printable(shlex.join(["tellapart", *given]))
@@ -71,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _overview() -> argparse.ArgumentParser:
     """The parser of a call without a command: help, the version, or an error."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="tellapart",
         description="Tell two samples apart: is there a difference, how sure are we, and where is it?",
         epilog=_EPILOG,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shlex
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -18,8 +19,8 @@ _FLAGS = {"rng": "--seed"}
 def explain(error: Exception, parser: argparse.ArgumentParser) -> str:
     """The message of an error in one line, its advice spelled with the flags of ``parser``."""
     if isinstance(error, InputError):
-        return printable(_one_line(error.message(speller(parser))))
-    text = printable(_one_line(str(error)))
+        return printable(_with_flags(_one_line(error.message(speller(parser))), parser))
+    text = printable(_with_flags(_one_line(str(error)), parser))
     # Torch has no error of its own for memory that cannot be had.
     if isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and "t allocate memory" in text):
         text = "" if isinstance(error, RuntimeError) else text
@@ -61,6 +62,23 @@ def spell_flag(name: str, value: Any) -> str:
     if value is ... or value is True:
         return flag
     return f"{flag} {shlex.quote(_spell_value(value))}"
+
+
+def _with_flags(text: str, parser: argparse.ArgumentParser) -> str:
+    """A message in which arguments of the library are called as the flags of ``parser``."""
+    for flag in parser._option_string_actions:
+        name = re.escape(flag.removeprefix("--").replace("-", "_"))
+        if flag.startswith("--"):
+            text = re.sub(rf"\b{name}=(True\b|'[^']*'|\([\d, ]+\))?", lambda m, flag=flag: _as_flag(flag, m[1]), text)
+            # Words with an underscore are no English.
+            text = re.sub(rf"(?<![\w-]){name}(?!\w)", flag, text) if "_" in name else text
+    return text
+
+
+def _as_flag(flag: str, value: str | None) -> str:
+    if value is None or value == "True":
+        return flag
+    return f"{flag} {value.strip('()').replace(', ', 'x') if value[0] == '(' else value.strip(chr(39))}"
 
 
 def _spell_value(value: Any) -> str:

@@ -128,18 +128,34 @@ def read_pair(X: Any, Y: Any, names: tuple[str, str] = ("X", "Y"), **reading: An
 
 def read_pair_with(X: Any, Y: Any, names: tuple[str, str], options: ReadOptions) -> tuple[Source, Source]:
     """Read two samples with options that are checked, and match them."""
+    return check_pair(*open_pair(X, Y, names, options))
+
+
+def open_pair(X: Any, Y: Any, names: tuple[str, str], options: ReadOptions) -> tuple[Source, Source]:
+    """Two sources with the same columns, whose values have not been looked at unless they were sources before."""
     pairs = tuple(zip((X, Y), names, strict=True))
     for data, name in pairs:
         check_path(data, name)
     x, y = (open_source(data, name, options) for data, name in pairs)
-    plain = options.features is None and x.features is None and y.features is None
-    if plain:
+    if _are_plain(x, y):
         check_schema(x, y)
     x, y = (
-        replace(source, name=name) if isinstance(data, Source) else _check_content(source)
+        replace(source, name=name, checked=True) if isinstance(data, Source) else source
         for source, (data, name) in zip((x, y), pairs, strict=True)
     )
+    return x, y
+
+
+def check_pair(x: Source, y: Source) -> tuple[Source, Source]:
+    """What `open_pair` gave, with values that are checked, and matched."""
+    plain = _are_plain(x, y)
+    x, y = (source if source.checked else replace(_check_content(source), checked=True) for source in (x, y))
     return match_checked(x, y) if plain else match(x, y)
+
+
+def _are_plain(x: Source, y: Source) -> bool:
+    """Whether rows are compared as they are, not by features."""
+    return all(source.features is None and source.options.features is None for source in (x, y))
 
 
 def open_lazy(data: Any, name: str = "X") -> Lazy | None:

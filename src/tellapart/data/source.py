@@ -61,6 +61,8 @@ class Source:
         What was done on the way, for reports: rows dropped, columns left out.
     options
         How it was read.
+    checked
+        Whether its values have been looked at.
     """
 
     content: Rows | Table | Images
@@ -71,6 +73,7 @@ class Source:
     features: Tensor | None = None
     notes: tuple[str, ...] = ()
     options: ReadOptions = field(default_factory=ReadOptions)
+    checked: bool = False
 
     def __post_init__(self) -> None:
         if len(self.numbers) != len(self.content):

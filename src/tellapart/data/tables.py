@@ -98,7 +98,7 @@ def check_table(table: Table, label: str, missing: str, numbers: Array) -> None:
         _check_strays(column, label, numbers)
     if missing == "error":
         _check_missing(table, label)
-    unique = [column.name for column in table.columns if _is_identifier(column)]
+    unique = [column.name for column in table.columns if is_identifier(column)]
     if unique:
         raise InputError(
             f"{label} has text that is nearly always different (free text or identifiers) in {quote_names(unique)}.",
@@ -172,6 +172,7 @@ def _check_missing(table: Table, label: str) -> None:
         )
 
 
-def _is_identifier(column: Column) -> bool:
+def is_identifier(column: Column) -> bool:
+    """Whether a column holds text that is nearly always different."""
     levels = len(column.used_levels()) if column.kind == "text" else 0
     return levels > _MANY_TEXTS and 2 * levels > int(np.count_nonzero(~column.missing))

@@ -233,15 +233,15 @@ def _run(
     layout = Layout(sum(len(unit.coordinates) for unit in mixed.units), mixed.categories, mixed.image_shape)
     left = compute.leaving(pooled.labellings.packed.nbytes)
     verdict = judge_rows(pooled, layout, kernels, rng, left)
-    effects = Effects(mixed, pooled, verdict.pairs, replace(left, progress=None))
+    effects = Effects(mixed, pooled, verdict.pairs, replace(left, progress=None), design.units)
     return {
         "statistic": verdict.statistic,
         "pvalue": verdict.pvalue,
         "null_distribution": verdict.null_distribution,
         "pvalue_floor": drawn.floor,
         "families": _with_names(verdict, effects),
-        "coordinates": Findings([effects.describe(part) for part in verdict.coordinates]),
-        "pairs": Findings([effects.describe(part) for part in verdict.pairs]),
+        "coordinates": Findings(effects.describe_columns(verdict.coordinates)),
+        "pairs": Findings(effects.describe_pairs(verdict.pairs)),
         "sizes": tuple(sizes),
         "names": mixed.names,
         "notes": (*mixed.notes, *_notes(verdict, drawn.floor, layout.width)),

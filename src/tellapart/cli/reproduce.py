@@ -11,6 +11,7 @@ from .options import add_threads, count, set_threads
 from .output import say
 
 EXPERIMENTS = {
+    "paper": "everything that takes minutes, and the page of the whole paper from what there is",
     "speed": "Figure 1, the permutation test against spectral tests",
     "blobs": "Figure 2, bandwidths chosen by MMD, t and power",
     "criticism": "Figure 3, what is wrong with a generative model of MNIST",

@@ -99,7 +99,7 @@ def run(out: Path, quick: bool = False, steps: int | None = None, progress: bool
     result = {
         "steps": steps,
         "seeds": SEEDS,
-        "hidden": HIDDEN,
+        "hidden": list(HIDDEN),
         "variants": {name: summary(VARIANTS[name], runs) for name, runs in found.items()},
     }
     write_json(out / "minimising_t.json", result)

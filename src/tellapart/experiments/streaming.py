@@ -85,7 +85,7 @@ def run(out: Path, quick: bool = False, progress: bool | None = None) -> dict[st
         "power": POWER,
         "repetitions": repetitions,
         "permutations": permutations,
-        "problems": {name: {"title": title, "sizes": sizes} for name, (title, _, _, sizes) in PROBLEMS.items()},
+        "problems": {name: {"title": title, "sizes": list(sizes)} for name, (title, _, _, sizes) in PROBLEMS.items()},
         "needed": needed,
         "slopes": {problem: slopes(found) for problem, found in needed.items()},
     }
@@ -154,7 +154,7 @@ def table(result: dict[str, Any]) -> str:
 def draw(result: dict[str, Any], out: Path) -> None:
     """Rows that streaming tests need over those that the quadratic-time test needs."""
     with new_figure(out / "streaming", 11.5, 3.8) as figure:
-        panels = figure.subplots(1, len(PROBLEMS), sharey=True)
+        panels = figure.subplots(1, len(PROBLEMS), sharey=True, squeeze=False)[0]
         for panel, (problem, about) in zip(panels, result["problems"].items(), strict=True):
             found = result["needed"][problem]
             quadratic = [rows for rows in found["quadratic"] if rows]

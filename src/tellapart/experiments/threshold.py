@@ -141,7 +141,7 @@ def table(result: dict[str, Any]) -> str:
 def draw(result: dict[str, Any], out: Path) -> None:
     """The rejection rate of each criterion's choice against m, one panel a problem."""
     with new_figure(out / "threshold", 11.5, 3.4) as figure:
-        panels = figure.subplots(1, len(PROBLEMS), sharey=True)
+        panels = figure.subplots(1, len(PROBLEMS), sharey=True, squeeze=False)[0]
         for panel, (problem, title) in zip(panels, result["problems"].items(), strict=True):
             found = result["worth"][problem]
             sizes = [int(m) for m in found]

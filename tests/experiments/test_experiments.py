@@ -198,12 +198,14 @@ def test_streaming_needs_more_rows(tmp_path, monkeypatch, capsys):
 def test_generators_that_minimise_t(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(minimising_t, "SEEDS", 2)
     monkeypatch.setattr(minimising_t, "HIDDEN", (16,))
-    result = minimising_t.run(tmp_path, steps=4)
+    kept = ("gmmn", "t", "log_t", "t_adam_warm", "t_adam_average")
+    monkeypatch.setattr(minimising_t, "VARIANTS", {name: minimising_t.VARIANTS[name] for name in (*kept, "gmmn_adam")})
+    result = minimising_t.run(tmp_path, steps=2)
     assert set(result["variants"]) == set(minimising_t.VARIANTS)
-    assert all(len(found["t"]) == 4 for found in result["variants"].values())
+    assert all(len(found["t"]) == 2 for found in result["variants"].values())
     assert "√MMD² (GMMN)" in capsys.readouterr().out
     monkeypatch.setattr(minimising_t, "train", None)
-    assert minimising_t.run(tmp_path, steps=4) == json.loads((tmp_path / "minimising_t.json").read_text())
+    assert minimising_t.run(tmp_path, steps=2) == json.loads((tmp_path / "minimising_t.json").read_text())
 
 
 def test_the_page_of_the_paper(tmp_path, monkeypatch, capsys):

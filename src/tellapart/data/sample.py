@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from .._util.errors import InputError, InputTypeError
-from .arrays import Array, as_array, check_dense_real, check_exact, check_rows, non_finite_error
+from .arrays import LARGEST, Array, as_array, check_dense_real, check_exact, check_rows, non_finite_error
 
 Kind: TypeAlias = Literal["rows", "table", "images"]
 
@@ -22,10 +22,6 @@ _EXACT = {
     torch.uint32: torch.float64,
     torch.uint64: torch.float64,
 }
-
-
-#: The largest value that can be computed with: distances are squared.
-LARGEST = 1e150
 
 
 class Display(Protocol):

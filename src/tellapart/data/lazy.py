@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from .._util.errors import InputError
-from .arrays import Array
-from .sample import float_tensor, positions
+from .arrays import LARGEST, Array
+from .sample import are_usable, float_tensor, positions, too_large
 
 #: One row for each point: in memory, or where `Lazy` reads them.
 Points: TypeAlias = "Tensor | Lazy"
@@ -29,6 +29,14 @@ class Store(Protocol):
 
     def rows(self, index: slice | Array) -> Array:
         """Some rows, by a slice or by positions in increasing order."""
+
+
+@runtime_checkable
+class Checkable(Protocol):
+    """A store that knows whether its file is still what it was."""
+
+    def check_unchanged(self) -> None:
+        """Complain if it is not."""
 
 
 class Lazy:
@@ -75,18 +83,21 @@ class Stored(Lazy):
             # Files are read from their beginning to their end, in whatever order the rows are wanted.
             found[order] = self.store.rows(index[order])
         values = float_tensor(found, self.label)
-        if not torch.isfinite(values.sum()):
+        if len(values) and not are_usable(values):
             self._complain(np.arange(len(self))[rows] if isinstance(rows, slice) else index, values)
         return values.to(self.device, self.dtype)
 
     def _complain(self, index: Array, values: Tensor) -> None:
-        """Say which row has what is no finite number, if that is what it is (a sum may merely be too large)."""
+        """Say which row has what is no finite number, or one whose square is none."""
         bad = (~torch.isfinite(values.flatten(1))).nonzero().tolist()
         if bad:
             row, column = min((int(index[i]), j) for i, j in bad)
             raise InputError(
                 f"{self.label} has NaN or infinite values, one at row {row}, column {column}. Remove or impute them."
             )
+        large = (values.flatten(1).abs() > LARGEST).nonzero().tolist()
+        row, column = min((int(index[i]), j) for i, j in large)
+        raise InputError(f"{self.label} has {too_large(row, column)}")
 
     def __repr__(self) -> str:
         return f"Lazy({self.label}, shape={self.shape}, dtype={self.dtype})"
@@ -151,6 +162,17 @@ def reindex(parts: Sequence[Points], order: Array) -> Points:
     if len(tensors) == len(parts) and sum(tensor.nbytes for tensor in tensors) <= _FEW_BYTES:
         return torch.cat(tensors)[torch.from_numpy(order).to(tensors[0].device)]
     return Reindexed(parts, order)
+
+
+def check_unchanged(*samples: Points) -> None:
+    """Complain if a file that rows were read from has been written to meanwhile."""
+    for points in samples:
+        if isinstance(points, Stored) and isinstance(points.store, Checkable):
+            points.store.check_unchanged()
+        elif isinstance(points, Reindexed):
+            check_unchanged(*points.parts)
+        elif isinstance(points, Paired):
+            check_unchanged(*points.sides)
 
 
 def take_rows(points: Points, rows: Array) -> Points:

@@ -8,9 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._util.text import shorten
 from .arrays import Array
 from .columns import Column
 
+#: Characters of a text that are part of the name of its coordinate.
+LONGEST_NAME = 100
 #: Texts of a column that get a coordinate of their own; the rarer ones share one.
 MOST_LEVELS = 20
 
@@ -30,7 +33,8 @@ class Numbers:
         mean, deviation = moments(blocks)
         if not standardise:
             return cls(np.zeros_like(mean), np.ones_like(mean), mean, gaps)
-        factor = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 0)
+        # Denormal numbers count as 0, as they do where these are computed with.
+        factor = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > np.finfo(float).tiny)
         return cls(mean, factor, np.zeros_like(mean), gaps)
 
     @property
@@ -86,7 +90,7 @@ class Levels:
 
     def names(self, column: str) -> list[str]:
         """A name for each coordinate."""
-        names = [f"{column}={level}" for level in self.levels]
+        names = [f"{column}={shorten(level, LONGEST_NAME)}" for level in self.levels]
         return names + [f"{column}=other"] * self.other + [f"{column} is missing"] * self.missing
 
     def lookup(self, column: Column) -> Array:

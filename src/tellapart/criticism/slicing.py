@@ -30,8 +30,10 @@ _COLUMNS = 200
 _SEARCHED, _DEPTH, _LEAVES = 20_000, 3, 8
 #: Rows and share of them that a slice has at the least.
 _ROWS, _SHARE = 10, 0.02
-#: Slices that are counted, and how much two of them may overlap.
-_RULES, _OVERLAP = 5, 0.6
+#: Slices that are counted, how much two of them may overlap, and how many may be about the same columns.
+_RULES, _OVERLAP, _ALIKE = 5, 0.6, 2
+#: Thresholds are rounded by so much of a column's deviation.
+_ROUNDED = 0.02
 #: A part of a slice is a slice of its own where its share within it differs by so many standard errors; and each
 #: further condition must make a rule so much better.
 _APART, _SIMPLE = 3.0, 0.9
@@ -131,6 +133,11 @@ class _Rule(NamedTuple):
     bounds: list[Bound]
     inside: Array
 
+    @property
+    def coordinates(self) -> frozenset[int]:
+        """What it is about."""
+        return frozenset(bound.coordinate for bound in self.bounds)
+
     def adds_to(self, other: _Rule, labels: Array) -> bool:
         """Whether it says more than another rule: other rows, or a part of its rows where the shares are others."""
         if _overlap(self.inside, other.inside) > _OVERLAP:
@@ -164,7 +171,7 @@ def _find_rules(
     gaps = {unit.coordinates[0]: unit.gap for unit in mixed.units if unit.gap is not None}
     ranked = []
     for bounds in _paths(tree.tree_):
-        simple = [_simplify(bound, Z, mixed) for bound in _merge(bounds)]
+        simple = [_simplify(bound, Z) for bound in _merge(bounds)]
         inside = _inside(Z, simple, gaps)
         share = float(inside.mean())
         if not least <= inside.sum() <= len(rows) - least:
@@ -175,7 +182,8 @@ def _find_rules(
     chosen: list[_Rule] = []
     # Of a slice and what is outside of it, which say the same, the smaller.
     for rule in sorted(ranked, key=lambda one: (-round(one.evidence, 9), one.share)):
-        if len(chosen) < _RULES and all(rule.adds_to(other, of_rows) for other in chosen):
+        alike = sum(rule.coordinates == other.coordinates for other in chosen)
+        if len(chosen) < _RULES and alike < _ALIKE and all(rule.adds_to(other, of_rows) for other in chosen):
             chosen.append(rule)
     units = {place: unit for unit in mixed.units for place in unit.coordinates}
     found = []
@@ -209,24 +217,25 @@ def _merge(bounds: Sequence[Bound]) -> list[Bound]:
     return [Bound(c, above, threshold) for (c, above), threshold in found.items()]
 
 
-def _simplify(bound: Bound, Z: Array, mixed: Mixed) -> Bound:
-    """A threshold with as few digits as tell the same rows apart."""
+def _simplify(bound: Bound, Z: Array) -> Bound:
+    """A threshold with few digits: what is counted is the rule as it is said."""
     values = Z[:, bound.coordinate]
     below, above = values[values <= bound.threshold], values[values > bound.threshold]
     if not len(below) or not len(above):
         return bound
-    return bound._replace(threshold=shortest_between(float(below.max()), float(above.min()), bound.threshold))
+    enough = _ROUNDED * float(values.std())
+    return bound._replace(threshold=round_between(float(below.max()), float(above.min()), bound.threshold, enough))
 
 
-def shortest_between(low: float, high: float, near: float) -> float:
-    """A number with few digits from ``low`` to below ``high``, close to ``near``.
+def round_between(low: float, high: float, near: float, enough: float) -> float:
+    """A number with few digits that is close enough to ``near``, or lies from ``low`` to below ``high``.
 
-    >>> shortest_between(44.8, 45.3, 45.05), shortest_between(0.1234, 0.1239, 0.12365), shortest_between(2.0, 3.0, 2.5)
-    (45.0, 0.1236, 2.0)
+    >>> round_between(44.8, 45.3, 45.05, 0.01), round_between(0.12341, 0.12342, 0.123415, 0.001)
+    (45.0, 0.123)
     """
     for digits in range(1, 17):
         found = float(f"{near:.{digits}g}")
-        if low <= found < high:
+        if low <= found < high or abs(found - near) <= enough:
             return found
     return low
 

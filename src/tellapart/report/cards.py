@@ -122,9 +122,9 @@ def _(result: Comparison) -> list[Markup]:
     )
     parts += [_line(clip(notice.text, 300)) for notice in result.noticed[:_NOTES]]
     parts.append(_families(result.families, result.pvalue_floor))
-    parts += _found("Columns", result.columns, result.alpha, reject, result.pvalue_floor)
+    parts += _found("Columns", result.columns, result.naming_level, reject, result.pvalue_floor)
     if result.named_pairs:
-        parts += _found("Pairs of columns", result.named_pairs, result.alpha, reject, result.pvalue_floor)
+        parts += _found("Pairs of columns", result.named_pairs, result.naming_level, reject, result.pvalue_floor)
     if result.named_slices:
         parts.append(_slices(result))
     if result.weights is not None:

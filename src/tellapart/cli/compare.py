@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from .errors import speller
 from .options import add_compute, add_data, computing, names, reading, seed
+from .output import say
 
 if TYPE_CHECKING:
     from ..criticism import Comparison
@@ -79,8 +80,7 @@ def run(options: argparse.Namespace) -> int:
         check_writable(options.report, "The report")
     if options.json is not None and not to_stdout:
         check_writable(options.json, "The JSON file")
-    # A file that is called mnist comes before the data set.
-    x, y = (Path(given) if Path(given).exists() else given for given in (options.A, options.B))
+    x, y = options.A, options.B
     if options.names is not None and len(options.names) != 2:
         raise InputError(f"There are two samples, but {len(options.names)} names.", "Give two with {names}.", names=...)
     test = options.kernel or options.test
@@ -101,8 +101,8 @@ def run(options: argparse.Namespace) -> int:
                 test="ard",
             )
         del settings["progress"]
-        print(criticism.compare_cost(x, y, test, **settings))
-        print("Learning comes on top. With --test rbf, it too grows with the square of the rows.")
+        say(str(criticism.compare_cost(x, y, test, **settings)))
+        say("Learning comes on top. With --test rbf, it too grows with the square of the rows.")
         return 0
     found = criticism.compare(
         x,
@@ -117,16 +117,17 @@ def run(options: argparse.Namespace) -> int:
         keep=options.keep,
         **settings,
     )
+    # The verdict first: whatever goes wrong with the files, it is not lost.
+    if to_stdout:
+        say(found.to_json())
+    elif not options.quiet:
+        say(found.summary(speller(options.parser)))
+    if options.json is not None and not to_stdout:
+        atomic_write_text(options.json, found.to_json() + "\n")
     if options.report is not None:
         found.to_html(options.report, options.command)
-    if to_stdout:
-        print(found.to_json())
-    elif options.json is not None:
-        atomic_write_text(options.json, found.to_json() + "\n")
-    if not options.quiet and not to_stdout:
-        print(found.summary(speller(options.parser)))
-        if options.report is not None:
-            print(f"Report: {options.report}")
+        if not options.quiet and not to_stdout:
+            say(f"Report: {options.report}")
     return int(fails(options, found))
 
 

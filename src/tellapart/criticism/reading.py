@@ -14,6 +14,7 @@ from ..data.arrays import Array
 from ..data.mixed import display_names, take_labels
 from ..data.options import ReadOptions
 from ..data.read import check_pair, open_pair
+from ..data.shared import find_shared_rows, hash_rows
 from ..learning.splits import Split
 from ..stats.nulls import Binned, Null, Permutation
 from ..twosample.learned import check_learned_null, split_samples
@@ -115,7 +116,10 @@ def prepare(X: Any, Y: Any, items: Any, options: ReadOptions, how: LearnedOption
     x, y = _note_drawn(x, limit), _note_drawn(y, limit)
     null, groups, strata = how.null, how.groups, how.strata
     relabelling: Null = Permutation(groups, strata) if null != "binned" else check_learned_null(null, groups, strata)
-    splits = split_samples(len(x), len(y), how.train, how.swap, relabelling, options.seed)
+    shared = find_shared_rows(hash_rows(x), hash_rows(y))
+    if shared is not None:
+        x = replace(x, notes=(f"{shared} Equal rows are learned from or tested together.", *x.notes))
+    splits = split_samples(len(x), len(y), how.train, how.swap, relabelling, options.seed, shared)
     tested = len(splits[0].test_x) + len(splits[0].test_y)
     if null == "auto" and groups is None and strata is None and tested > PERMUTED:
         relabelling = Binned()

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from .._util.errors import InputError
+from .._util.text import printable, shorten
 from .arrays import Array
 from .columns import Column, ColumnKind
 from .encoding import Encoding
@@ -19,7 +20,7 @@ from .options import ReadOptions
 from .points import agree, open_rows
 from .read import open_source, read_pair_with, read_with
 from .sample import Sample
-from .scaling import Levels
+from .scaling import LONGEST_NAME, Levels
 from .source import Rows, Source
 from .tables import Table
 
@@ -274,7 +275,8 @@ def _encoded_units(encoding: Encoding, source: Source) -> tuple[Unit, ...]:
         places = tuple(range(start, start + part.width))
         start += part.width
         if isinstance(part, Levels):
-            levels = (*part.levels, *["other"] * part.other, *["missing"] * part.missing)
+            texts = (shorten(level, LONGEST_NAME) for level in part.levels)
+            levels = (*texts, *["other"] * part.other, *["missing"] * part.missing)
             units.append(Unit(name, "text", places, levels))
             continue
         gap = places[1] if len(places) > 1 else None
@@ -291,9 +293,9 @@ def display_names(sources: Sequence[Source]) -> tuple[str, ...]:
     >>> display_names([read([[1.0]], "X"), read([[1.0]], "Y")])
     ('X', 'Y')
     """
-    paths = [source.origin.rstrip("/").split("/") for source in sources]
+    paths = [printable(source.origin).rstrip("/").split("/") for source in sources]
     for depth in range(1, max(map(len, paths)) + 1):
         found = ["/".join(path[-depth:]) or source.name for path, source in zip(paths, sources, strict=True)]
         if len(set(found)) == len(found):
             return tuple(found)
-    return tuple(f"{source.origin} ({source.name})" for source in sources)
+    return tuple(f"{printable(source.origin)} ({source.name})" for source in sources)

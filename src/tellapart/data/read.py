@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -23,7 +22,7 @@ from .options import Missing, ReadOptions, check_options
 from .paths import check_path, find_path, is_name, is_path
 from .sampling import choose_rows
 from .source import Rows, Source
-from .stores import naming_file
+from .stores import naming_file, unchanged
 from .tables import Table, check_table, select_columns
 
 T = TypeVar("T")
@@ -200,7 +199,9 @@ def open_source(data: Any, name: str, options: ReadOptions) -> Source:
     if numbers is None:
         numbers = request.choose_rows(len(content))
         content = content if len(numbers) == len(content) else content.take(numbers)
-    source = Source(content, name, request.origin, numbers, opened.files, notes=opened.notes, options=options)
+    remarks = [f"{c.name!r} is {c.remark}." for c in content.columns if c.remark] if isinstance(content, Table) else []
+    notes = (*opened.notes, *remarks)
+    source = Source(content, name, request.origin, numbers, opened.files, notes=notes, options=options)
     return _shape_images(_select_coordinates(source))
 
 
@@ -218,7 +219,9 @@ def _reuse(source: Source, name: str, options: ReadOptions) -> Source:
 
 def use_format(request: Request, action: Callable[[Request], T]) -> T:
     """What ``action`` gives; whatever a library finds wrong with a file becomes an error that names the file."""
-    with naming_file(request.label) if is_path(request.data) else nullcontext():
+    if not is_path(request.data):
+        return action(request)
+    with naming_file(request.label), unchanged(request.data, request.label):
         return action(request)
 
 

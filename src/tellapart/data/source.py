@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
+from .._util.text import printable
 from .arrays import Array
 from .images import Images
 from .options import ReadOptions
@@ -143,5 +144,4 @@ def make_label(name: str, origin: str) -> str:
     >>> print(make_label("X", "a\\x1b[2Jb.csv"))
     X (a\\x1b[2Jb.csv)
     """
-    shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in origin)
-    return f"{name} ({shown})" if origin else name
+    return f"{name} ({printable(origin)})" if origin else name

@@ -54,6 +54,8 @@ from .stats.estimators import (
 from .twosample import (
     KSampleResult as KSampleResult,
     LearnedTest as LearnedTest,
+    RankResult as RankResult,
+    Reference as Reference,
     SplitResult as SplitResult,
     TestResult as TestResult,
     TwoSampleResult as TwoSampleResult,
@@ -61,6 +63,7 @@ from .twosample import (
     learned_test as learned_test,
     mmd_test as mmd_test,
     mmd_test_cost as mmd_test_cost,
+    rank as rank,
     two_sample_test as two_sample_test,
     witness_test as witness_test,
 )

@@ -18,7 +18,7 @@ from .matching import match
 from .options import ReadOptions
 from .points import agree, open_rows
 from .read import open_source, read_pair_with, read_with
-from .sample import Sample
+from .sample import Kind, Sample
 from .scaling import Levels
 from .source import Rows, Source
 from .tables import Table
@@ -70,6 +70,8 @@ class Mixed:
         What to call the samples.
     notes
         What was done to the data on the way.
+    kind
+        What they were: a table, images or rows of numbers.
     """
 
     points: tuple[Points, ...]
@@ -78,6 +80,7 @@ class Mixed:
     numbers: tuple[Array | None, ...]
     names: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    kind: Kind = "rows"
 
     @property
     def categories(self) -> tuple[tuple[int, ...], ...]:
@@ -130,6 +133,7 @@ def open_mixed(data: Sequence[Any], names: Sequence[str], options: ReadOptions, 
         tuple(source.numbers for source in sources),
         _display_names(sources),
         tuple(notes),
+        encoding.kind,
     )
 
 

@@ -111,7 +111,7 @@ def read(
 
 def read_with(data: Any, name: str, options: ReadOptions) -> Source:
     """Read a sample with options that are checked."""
-    return _check_content(open_source(data, name, options))
+    return check_content(open_source(data, name, options))
 
 
 def read_pair(X: Any, Y: Any, names: tuple[str, str] = ("X", "Y"), **reading: Any) -> tuple[Source, Source]:
@@ -137,7 +137,7 @@ def read_pair_with(X: Any, Y: Any, names: tuple[str, str], options: ReadOptions)
     if plain:
         check_schema(x, y)
     x, y = (
-        replace(source, name=name) if isinstance(data, Source) else _check_content(source)
+        replace(source, name=name) if isinstance(data, Source) else check_content(source)
         for source, (data, name) in zip((x, y), pairs, strict=True)
     )
     return match_checked(x, y) if plain else match(x, y)
@@ -257,7 +257,7 @@ def _as_matrix(source: Source, argument: str) -> Array:
     return values
 
 
-def _check_content(source: Source) -> Source:
+def check_content(source: Source) -> Source:
     """The source once its values are checked, without the rows to be dropped, and with features where wanted."""
     content, missing = source.content, source.options.missing
     if isinstance(content, Images):

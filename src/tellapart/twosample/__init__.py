@@ -5,6 +5,9 @@ from .costs import learned_test_cost, mmd_test_cost
 from .findings import Finding, Findings, KSampleResult, TwoSampleResult
 from .fixed import mmd_test, witness_test
 from .learned import learned_test
+from .ranked import RankedModel, RankResult, RelativeTest
+from .ranking import rank
+from .reference import Reference
 from .results import LearnedTest, SplitResult, TestResult
 
 __all__ = [
@@ -12,6 +15,10 @@ __all__ = [
     "Findings",
     "KSampleResult",
     "LearnedTest",
+    "RankResult",
+    "RankedModel",
+    "Reference",
+    "RelativeTest",
     "SplitResult",
     "TestResult",
     "TwoSampleResult",
@@ -20,6 +27,7 @@ __all__ = [
     "learned_test_cost",
     "mmd_test",
     "mmd_test_cost",
+    "rank",
     "two_sample_test",
     "witness_test",
 ]

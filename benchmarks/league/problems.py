@@ -70,6 +70,12 @@ def _development() -> list[Problem]:
         t.decoupled("dev_wine_decoupled", "Wine: flavanoids decoupled", group, equal(30, 60), "wine", "flavanoids"),
         t.more_of("dev_diabetes", "Diabetes: more severe cases", group, equal(50, 100), "diabetes"),
         i.rare("dev_mnist_rare", "MNIST (training): one digit half as frequent", group, equal(250, 500), part="train"),
+        i.digit_mixture("dev_digits", "Digits 8 × 8: 1s, 30% are 7s", group, equal(20, 40), 1, 7, 0.3),
+        i.digit_mixture("dev_digits_2", "Digits 8 × 8: 2s, 30% are 0s", group, equal(15, 30), 2, 0, 0.3),
+        i.digit_mixture(
+            "dev_digits_pca", "Digits, 10 components: 6s, 30% are 4s", group, equal(20, 40), 6, 4, 0.3, components=10
+        ),
+        i.mnist_mixture("dev_mnist", "MNIST: 7s, 30% are 2s", group, equal(30, 60), 7, 2, 0.3),
         i.shifted(
             "dev_mnist_noise", "MNIST (training): noise", group, equal(50, 200), i.noise(0.06), 0.5, part="train"
         ),

@@ -26,15 +26,16 @@ MAX_PAIRS = 2_000
 MAX_ADDITIVE = 600
 #: Patches: centres, their side at the most, images that they are drawn from.
 PATCHES, PATCH_SIDE, PATCH_IMAGES = 64, 5, 400
-#: Exponents of the power mean of 1/p: high where forms are few and alike (bandwidths), 1 (the harmonic mean of p) where
-#: they are many and different (columns, pairs, families).
-SHARP, FLAT, FAMILIES = 4.0, 1.0, 1.0
-#: Weights of families: kernels given by the user count as the kernel of ours.
-WEIGHTS = {"kernel": 2.0, "coordinates": 1.0, "pairs": 1.0, "patches": 2.0, "given": 2.0}
-#: Weights of the largest pair and of the sum over pairs.
-PAIR_WEIGHTS = (2.0, 1.0)
-#: Where scores of families are aligned: their upper quantile over the labellings.
-TAIL = 0.15
+#: Exponents of the power mean of 1/p: high where forms are alike (bandwidths), lower where they are many and different
+#: (columns, pairs), 1 (the harmonic mean of p) where they are few and different (kinds of forms, families).
+SHARP, MANY_FORMS, FLAT = 4.0, 1.5, 1.0
+#: Weights of families, of tables and of images: kernels given by the user count as the kernel of ours.
+WEIGHTS = {"kernel": 2.0, "coordinates": 1.0, "pairs": 1.0, "given": 2.0}
+IMAGE_WEIGHTS = {"kernel": 1.0, "coordinates": 1.0, "patches": 2.0, "given": 2.0}
+#: Weights of the largest column and of all columns together, of tables and of images; and likewise of pairs.
+COLUMN_WEIGHTS, PIXEL_WEIGHTS, PAIR_WEIGHTS = (1.0, 1.0), (1.0, 4.0), (4.0, 1.0)
+#: Where scores of families are aligned: two upper quantiles over the labellings, and the steepest that it may get.
+TAILS, STEEPEST = (0.15, 0.03), 8.0
 #: Scores closer than this count as tied: above the rounding of float32 sums.
 TIE = 1e-4
 #: Leverages are left out where samples differ by less than this share of the rows, or all have more rows than this.

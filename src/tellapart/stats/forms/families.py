@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .constants import COSINES, FLAT, PAIR_WEIGHTS, SHARP
+from .constants import COLUMN_WEIGHTS, COSINES, FLAT, MANY_FORMS, PAIR_WEIGHTS, PIXEL_WEIGHTS, SHARP
 from .contrasts import Contrasts
 from .features import FeaturePlan, Member
 from .ranks import in_order
@@ -104,7 +104,7 @@ class Judge:
         scores = np.concatenate(own)
         parts = self._parts(scores, kinds)
         best = int(np.argmax(scores[:, self.observed]))
-        largest = Answer(power_mean(scores, FLAT), f"column {best}")
+        largest = Answer(power_mean(scores, MANY_FORMS), f"column {best}")
         if len(scores) == 1:
             return largest._replace(carrier="its only column"), parts
         together = self._together(shared)
@@ -113,7 +113,8 @@ class Judge:
             return single, parts
         both = np.stack([align(single.score), align(together.score)])
         carrier = max((both[0, self.observed], single.carrier), (both[1, self.observed], together.carrier))[1]
-        return Answer(power_mean(both, FLAT), carrier), parts
+        weights = COLUMN_WEIGHTS if self.plan.layout.image_shape is None else PIXEL_WEIGHTS
+        return Answer(power_mean(both, FLAT, weights), carrier), parts
 
     def pairs(self) -> tuple[Answer | None, list[Part]]:
         """The family of pairs of columns: each of them, and their sum."""
@@ -131,7 +132,7 @@ class Judge:
         signs = self._signs(self.contrasts.observed(P)).tolist()
         parts = self._parts(own, [((a, b), "dependence", s) for a, b, s in zip(i, j, signs, strict=True)])
         best = int(np.argmax(own[:, self.observed]))
-        largest = Answer(power_mean(own, FLAT), f"column:{i[best]},{j[best]}")
+        largest = Answer(power_mean(own, MANY_FORMS), f"column:{i[best]},{j[best]}")
         total, varies = column_scores(squares.sum(0)[None])
         if len(used) == 1 or not varies[0]:
             return largest, parts

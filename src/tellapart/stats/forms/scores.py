@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import torch
 
-from .constants import TAIL, TIE
+from .constants import STEEPEST, TAILS, TIE
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
@@ -79,13 +79,21 @@ def power_mean(scores: Array, exponent: float, weights: Any = None) -> Array:
     return found
 
 
-def align(score: Array, tail: float = TAIL) -> Array:
-    """A score shifted such that it is -log p at its upper ``tail`` quantile over the labellings.
+def align(score: Array) -> Array:
+    """A score on the scale of -log p: shifted and stretched to be that at two upper quantiles over the labellings.
 
     A maximum over n forms that are worth n_eff has P(T ≥ t) ≈ n_eff e^-t: the shift is log n_eff, so that a family pays
-    for the number of different forms it has and not for their count.
+    for the number of different forms it has and not for their count. Where the tail is heavier than that of the law
+    which scores were made by (a pixel that is set in few images), a family would drown the others: hence the stretch.
+
+    >>> draws = np.random.default_rng(0).exponential(size=100_000)
+    >>> bool(np.abs(align(3 * draws + 5) - draws).max() < 0.3)
+    True
     """
-    found: Array = score - np.quantile(score, 1 - tail) - math.log(tail)
+    low, high = np.quantile(score, [1 - tail for tail in TAILS])
+    expected = math.log(TAILS[0] / TAILS[1])
+    stretch = min(expected / (high - low), STEEPEST) if high - low > TIE else 1.0
+    found: Array = (score - low) * stretch - math.log(TAILS[0])
     return found
 
 

@@ -15,7 +15,7 @@ from ...data import Points, reindex
 from ...engine import Compute
 from ...engine.rows import Size, StratifiedSums, fitting, reduce_rows
 from ...kernels import Kernel
-from .constants import FAMILIES, MANY, UNEVEN, WEIGHTS
+from .constants import FLAT, IMAGE_WEIGHTS, MANY, UNEVEN, WEIGHTS
 from .contrasts import Contrasts
 from .families import Answer, Judge, Part
 from .features import FeaturePlan, Layout, Member, draw_sketch
@@ -109,17 +109,24 @@ def judge_rows(
             answers[family] = judge.kernels(some, leverages)
         answers["coordinates"], coordinates = judge.coordinates()
         answers["pairs"], pairs = judge.pairs()
-    return _combine({k: v for k, v in answers.items() if v is not None}, contrasts, coordinates, pairs, plan.left_out)
+    known = {family: answer for family, answer in answers.items() if answer is not None}
+    weights = IMAGE_WEIGHTS if "patches" in known else WEIGHTS
+    return _combine(known, weights, contrasts, coordinates, pairs, plan.left_out)
 
 
 def _combine(
-    answers: dict[str, Answer], contrasts: Contrasts, coordinates: list[Part], pairs: list[Part], left_out: int
+    answers: dict[str, Answer],
+    weights: dict[str, float],
+    contrasts: Contrasts,
+    coordinates: list[Part],
+    pairs: list[Part],
+    left_out: int,
 ) -> Verdict:
     observed, count = contrasts.labellings.observed, contrasts.labellings.count
     if not answers:
         return Verdict(0.0, 1.0, np.zeros(count - 1), {}, coordinates, pairs, left_out)
     aligned = np.stack([align(answer.score) for answer in answers.values()])
-    total = power_mean(aligned, FAMILIES, [WEIGHTS[name] for name in answers])
+    total = power_mean(aligned, FLAT, [weights[name] for name in answers])
     by_evidence = sorted(answers, key=lambda name: -aligned[list(answers).index(name), observed])
     families = {
         name: FamilyVerdict(float(rank_pvalue(answers[name].score, observed)), answers[name].carrier)

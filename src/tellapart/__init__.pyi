@@ -54,6 +54,7 @@ from .stats.estimators import (
 from .twosample import (
     KSampleResult as KSampleResult,
     LearnedTest as LearnedTest,
+    Monitor as Monitor,
     RankResult as RankResult,
     Reference as Reference,
     SplitResult as SplitResult,

@@ -40,7 +40,7 @@ def test_the_kernel_is_that_of_the_reference_alone():
     """Another model among them changes no distance."""
     real, models = gaussians()
     less = {name: models[name] for name in ("good", "bad")}
-    all_of_them, some = (ta.rank(real, given, auc=False, rng=0) for given in (models, less))
+    all_of_them, some = (ta.rank(real, given, measures=False, rng=0) for given in (models, less))
     known = {model.name: model.mmd2 for model in all_of_them.models}
     assert all(model.mmd2 == known[model.name] for model in some.models)
 
@@ -48,7 +48,7 @@ def test_the_kernel_is_that_of_the_reference_alone():
 def test_a_given_kernel_gives_the_statistic_by_its_definition():
     real, models = gaussians()
     kernel = Gaussian(1.5)
-    found = ta.rank(real, models, kernel, auc=False, rng=0)
+    found = ta.rank(real, models, kernel, measures=False, rng=0)
     for model in found.models:
         assert model.mmd2 == pytest.approx(ta.mmd2(real, models[model.name], kernel), rel=1e-9)
         assert model.error**2 == pytest.approx(ta.mmd2_variance(real, models[model.name], kernel, positive=True))
@@ -63,7 +63,7 @@ def test_a_given_kernel_gives_the_statistic_by_its_definition():
 @pytest.mark.parametrize("kernel", ["rbf", "ard"])
 def test_a_kernel_is_learned_on_rows_that_are_not_tested(kernel):
     real, models = gaussians()
-    found = ta.rank(real, models, kernel, auc=False, learning={"steps": 20} if kernel == "ard" else None, rng=0)
+    found = ta.rank(real, models, kernel, measures=False, learning={"steps": 20} if kernel == "ard" else None, rng=0)
     assert found.learned == kernel
     assert found.rows == 100
     assert {model.name: model.tested for model in found.models} == {"good": 75, "also good": 125, "bad": 90}
@@ -77,7 +77,7 @@ def test_tables_are_compared_in_units_of_the_reference():
         values = {"income": 1e5 * (rng.normal(size=rows) + shift), "age": rng.normal(40, 10, rows)}
         return pd.DataFrame(values | {"town": rng.choice(["Ulm", "Bonn"], rows, p=[share, 1 - share])})
 
-    found = ta.rank(table(300, 0, 0.5), {"a": table(300, 0, 0.5), "b": table(200, 0, 0.9)}, auc=False, rng=0)
+    found = ta.rank(table(300, 0, 0.5), {"a": table(300, 0, 0.5), "b": table(200, 0, 0.9)}, measures=False, rng=0)
     assert found.order == ("a", "b")
     assert found.beats["a"] == ("b",)
 
@@ -117,7 +117,7 @@ def test_bad_input(models, options, message):
 
 
 def test_equal_points_rank_nothing():
-    found = ta.rank(np.zeros((9, 2)), [np.zeros((9, 2))] * 2, auc=False)
+    found = ta.rank(np.zeros((9, 2)), [np.zeros((9, 2))] * 2, measures=False)
     assert found.pairs[0].pvalue == 1.0
 
 
@@ -129,5 +129,5 @@ def test_level_of_equally_far_models(kernel, repetitions):
         rng = np.random.default_rng(k)
         real, a, b = (rng.normal(size=(n, 2)) for n in (60, 40, 80))
         shift = np.array([0.5, 0])
-        found += ta.rank(real, [a + shift, b - shift], kernel, auc=False, rng=k).pairs[0].pvalue <= 0.05
+        found += ta.rank(real, [a + shift, b - shift], kernel, measures=False, rng=k).pairs[0].pvalue <= 0.05
     assert found / repetitions <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / repetitions)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 import torch
@@ -84,8 +86,39 @@ class Records:
             kind = self.classes.get(facts["class"])
             if kind is None or set(facts["fields"]) != set(_fields(kind)):
                 raise InputError(f"It holds a {facts['class']!r} that is not known here: it is of another version.")
-            return kind(**{key: self.unpack(part, tensors, depth + 1) for key, part in facts["fields"].items()})
+            values = {key: self.unpack(part, tensors, depth + 1) for key, part in facts["fields"].items()}
+            hints = get_type_hints(kind)
+            odd = next((key for key, value in values.items() if not _fits(value, hints[key])), None)
+            if odd is not None:
+                raise InputError(f"Its {odd} of a {facts['class']} is not of the right type.")
+            return kind(**values)
         raise InputError("Its header says what is not understood.")
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Whether a value is of the type that a field is declared with.
+
+    >>> _fits((1, 2), tuple[int, ...]), _fits((1, "a"), tuple[int, ...]), _fits(None, float | None)
+    (True, False, True)
+    """
+    origin, arguments = get_origin(hint), get_args(hint)
+    if hint is Any or getattr(hint, "_is_protocol", False):
+        return True
+    if origin in (Union, UnionType):
+        return any(_fits(value, part) for part in arguments)
+    if origin is Literal:
+        return isinstance(value, str) and value in arguments
+    if origin is tuple:
+        if arguments[1:] == (...,):
+            return isinstance(value, tuple) and all(_fits(part, arguments[0]) for part in value)
+        return isinstance(value, tuple) and len(value) == len(arguments) and all(map(_fits, value, arguments))
+    if origin is dict:
+        return isinstance(value, dict) and all(_fits(part, arguments[1]) for part in value.values())
+    if hint is float:
+        return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    if hint is int and isinstance(value, bool):
+        return False
+    return isinstance(value, origin or hint)
 
 
 def _fields(kind: type) -> list[str]:

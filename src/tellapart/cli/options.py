@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 import re
+from pathlib import Path
 from typing import Any
 
 
@@ -46,6 +47,11 @@ def add_data(parser: argparse.ArgumentParser, most: str) -> None:
     """Two samples, and how to read them; of ``most`` rows each, unless another number is given."""
     parser.add_argument("A", help="the first sample: a file, or a folder of images")
     parser.add_argument("B", help="the second sample")
+    add_reading(parser, most)
+
+
+def add_reading(parser: argparse.ArgumentParser, most: str) -> None:
+    """How to read samples."""
     data = parser.add_argument_group("the data")
     data.add_argument(
         "--missing",
@@ -61,7 +67,7 @@ def add_data(parser: argparse.ArgumentParser, most: str) -> None:
 
 
 def reading(options: argparse.Namespace) -> dict[str, Any]:
-    """What `add_data` asked for, as keywords of the library."""
+    """What `add_reading` asked for, as keywords of the library."""
     known = ("missing", "columns", "drop", "image_size", "image_shape", "max_rows")
     return {name: getattr(options, name) for name in known}
 
@@ -80,6 +86,50 @@ def computing(options: argparse.Namespace) -> dict[str, Any]:
     progress = False if options.quiet else None
     known = ("max_memory", "threads", "cluster")
     return {name: getattr(options, name) for name in known} | {"progress": progress}
+
+
+def add_output(parser: argparse.ArgumentParser, report: str) -> argparse._ActionsContainer:
+    """Where to write what was found."""
+    out = parser.add_argument_group("the output")
+    out.add_argument("--report", type=Path, metavar="FILE", help=f"write an HTML page: {report}")
+    out.add_argument("--json", metavar="FILE", help="write all numbers as JSON; - for standard output")
+    out.add_argument("--quiet", action="store_true", help="print nothing but errors")
+    return out
+
+
+def check_output(options: argparse.Namespace) -> None:
+    """Complain, before the work, where its results could not be written."""
+    from .._util.files import check_writable
+
+    if options.report is not None:
+        from .. import report
+
+        report.check_installed()
+        check_writable(options.report, "The report")
+    if options.json not in (None, "-"):
+        check_writable(options.json, "The JSON file")
+
+
+def write_output(options: argparse.Namespace, found: Any, summary: str) -> None:
+    """Write the page and the numbers of a result, and print its summary unless that is not wanted."""
+    from .._util.files import atomic_write_text
+
+    if options.report is not None:
+        found.to_html(options.report, options.command)
+    if options.json == "-":
+        print(found.to_json())
+        return
+    if options.json is not None:
+        atomic_write_text(options.json, found.to_json() + "\n")
+    if not options.quiet:
+        print(summary)
+        if options.report is not None:
+            print(f"Report: {options.report}")
+
+
+def existing(given: str) -> Any:
+    """A path where there is one: a file that is called mnist comes before the data set."""
+    return Path(given) if Path(given).exists() else given
 
 
 def add_threads(parser: argparse._ActionsContainer) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
@@ -153,6 +154,26 @@ class Schema:
         notes = [f"{source.label}: {note}" for note in source.notes]
         return values, (*notes, *(f"{name}: {one.words}" for one in deviations)), tuple(deviations)
 
+    def check(self) -> None:
+        """Complain about a schema from a file whose parts do not fit together."""
+        places = sorted(place for unit in self.units for place in unit.coordinates)
+        gaps = [unit.gap for unit in self.units if unit.gap is not None]
+        shape = self.image_shape
+        fits = places == list(range(self.width)) and all(0 <= gap < self.width for gap in gaps)
+        fits = fits and (shape is None or (len(shape) in (2, 3) and min(shape) > 0 and math.prod(shape) == self.width))
+        found = self.encoding
+        if found is not None:
+            numbers = [part for part in found.parts if isinstance(part, Numbers)]
+            fits = fits and sum(part.width for part in found.parts) == self.width == len(found.names)
+            fits = fits and len(found.parts) == (len(self.columns) if self.kind == "table" else 1)
+            fits = fits and (self.kind, shape) == (found.kind, found.image_shape) and all(map(_fit, numbers))
+            fits = fits and (self.kind == "images" or self.columns == found.source_columns)
+            fits = fits and (self.kind == "table") == bool(self.kinds) and len(self.kinds) in (0, len(self.columns))
+            fits = fits and (self.kind == "table" or len(numbers) == 1)
+            fits = fits and (self.kind != "images" or found.pixel_range is not None)
+        if not fits or set(self.kinds) - {"number", "boolean", "date", "text"}:
+            raise InputError("What it says of its columns does not fit together.")
+
     def _check_width(self, width: int, label: str) -> None:
         known = self.width if self.encoding is None else len(self.encoding.source_columns)
         if width != known:
@@ -209,6 +230,15 @@ class Schema:
             words = f"columns that the reference has not are left out: {quote_names(by_name, 5)}."
             deviations.append(Deviation("new column", ", ".join(by_name), rows, words))
         return replace(source, content=Table(tuple(found))), deviations
+
+
+def _fit(part: Numbers) -> bool:
+    """Whether the arrays of a part have the lengths and types that they should have."""
+    arrays = (part.shift, part.factor, part.fill)
+    fits = all(array.dtype.kind == "f" and array.shape == (len(part.shift),) for array in arrays)
+    gaps = part.gaps
+    whole = gaps.ndim == 1 and gaps.dtype.kind in "iu"
+    return fits and whole and (not len(gaps) or (int(gaps.min()) >= 0 and int(gaps.max()) < len(part.shift)))
 
 
 def _complain(deviations: list[Deviation], strictness: Strictness, label: str) -> None:

@@ -5,16 +5,19 @@ from .costs import learned_test_cost, mmd_test_cost
 from .findings import Finding, Findings, KSampleResult, TwoSampleResult
 from .fixed import mmd_test, witness_test
 from .learned import learned_test
+from .monitor import BatchRecord, Monitor
 from .ranked import RankedModel, RankResult, RelativeTest
 from .ranking import rank
 from .reference import Reference
 from .results import LearnedTest, SplitResult, TestResult
 
 __all__ = [
+    "BatchRecord",
     "Finding",
     "Findings",
     "KSampleResult",
     "LearnedTest",
+    "Monitor",
     "RankResult",
     "RankedModel",
     "Reference",

@@ -51,7 +51,7 @@ def rank(
     alpha: float = 0.05,
     train: float = 0.5,
     learning: Mapping[str, Any] | None = None,
-    auc: bool = True,
+    measures: bool = True,
     features: Callable[[Tensor], Any] | None = None,
     rng: RNG = None,
     max_memory: MemoryLike = None,
@@ -81,13 +81,13 @@ def rank(
         The share of rows that a kernel is learned from.
     learning
         More arguments for `fit_kernel`.
-    auc
-        Also tell how well a classifier (a kernel ridge regression) separates each model from the reference, for other
-        measures may rank otherwise: a note says where they do.
+    measures
+        Also tell how Gaussians of single bandwidths rank the models, and how well a classifier (a kernel ridge
+        regression) separates each from the reference: a note says where these disagree.
     features
         A function or module applied to the rows, whose output is compared: an embedding of images.
     rng
-        For splits, learning and the AUC.
+        For splits and learning.
     max_memory, threads, progress, **reading
         As in `mmd_test`.
 
@@ -119,8 +119,8 @@ def rank(
         sums = [
             engine.sums(chosen, tested[0], other, compute=compute.phase(k, parts)) for k, other in enumerate(tested[1:])
         ]
-        scales = _by_scale(tested, names, alpha, seed, compute.phase(len(data), parts))
-        separated = _separate(mixed.points, names, seed, compute.here()) if auc else {}
+        scales = _by_scale(tested, names, alpha, seed, compute.phase(len(data), parts)) if measures else []
+        separated = _separate(mixed.points, names, seed, compute.here()) if measures else {}
         found = [
             _describe(name, one, separated.get(name), len(given), (tested[0], points), mixed.image_shape)
             for name, one, given, points in zip(names, sums, mixed.points[1:], tested[1:], strict=True)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -209,12 +207,11 @@ class Reference:
         rng, max_memory, threads, progress
             As in `two_sample_test`.
         """
-        start, seed = time.perf_counter(), seed_of(rng)
+        seed = seed_of(rng)
         check_count(permutations)
         opened = self.open(batch, name, schema)
         with computing(max_memory, None, progress, threads, title="Reference.test") as compute:
-            found = self.run(opened, permutations, seed, compute)
-        result = TwoSampleResult(**found, seed=seed, seconds=time.perf_counter() - start)
+            result = self.run(opened, permutations, seed, compute)
         warn_of_floor(result.pvalue_floor)
         return result
 
@@ -223,9 +220,9 @@ class Reference:
         values, notes, deviations = self.contents.schema.read(batch, name, schema, self.features)
         return Batch(name, _mark_others(values, self.contents.constants), notes, deviations)
 
-    def run(self, batch: Batch, permutations: int, seed: int, compute: Compute) -> dict[str, Any]:
-        """The test of a batch that is opened already: what its result is made of."""
-        known = self.contents
+    def run(self, batch: Batch, permutations: int, seed: int, compute: Compute) -> TwoSampleResult:
+        """The test of a batch that is opened already."""
+        start, known = time.perf_counter(), self.contents
         compared = min(len(known.rows), MOST, max(LEAST, TIMES * len(batch.rows)))
         rows, new = known.rows[:compared], batch.rows.to(known.rows.dtype)
         units = _units(known.schema, known.constants)
@@ -233,7 +230,8 @@ class Reference:
             (rows, new), units, known.schema.image_shape, (None, None), ("reference", batch.name), batch.notes
         )
         leverages = np.concatenate([known.leverages[:compared], known.forms.leverages(new, compute)])
-        return run_auto(mixed, Design(), permutations, (), seed, compute, judge_with(known.forms, leverages))
+        found = run_auto(mixed, Design(), permutations, (), seed, compute, judge_with(known.forms, leverages))
+        return TwoSampleResult(**found, seed=seed, seconds=time.perf_counter() - start)
 
     def monitor(self, alpha: float = 0.01, control: Control = "anytime", **options: Any) -> Monitor:
         """Watch batches as they come, with control over how often that is wrong; see `Monitor`."""
@@ -257,7 +255,10 @@ class Reference:
         features
             The function that the reference was fitted with, if there was one.
         """
-        tensors, facts = read_tensors(path, "a reference written by tellapart.Reference.save")
+        try:
+            tensors, facts = read_tensors(path, "a reference written by tellapart.Reference.save")
+        except (json.JSONDecodeError, RecursionError) as error:
+            raise InputError(f"{path} cannot be read as a reference: its header is no JSON.") from error
         try:
             contents = RECORDS.unpack(facts, tensors)
             _check(contents)
@@ -371,12 +372,12 @@ def _check(contents: Any) -> None:
     plan, width = forms.plan, schema.width
     claim(isinstance(schema, Schema) and isinstance(forms, FixedForms) and isinstance(rows, Tensor), "parts")
     claim(rows.ndim == 2 and rows.is_floating_point() and len(rows) >= 1 and rows.shape[1] == width, "rows")
-    places = sorted(place for unit in schema.units for place in unit.coordinates)
-    claim(places == list(range(width)) and plan.layout == _layout(schema, contents.constants), "columns")
+    schema.check()
     shape = schema.image_shape
-    claim(shape is None or (math.prod(shape) == width and min(shape) > 0), "images")
+    claim(plan.layout == _layout(schema, contents.constants), "columns")
+    claim(all(key.isdecimal() and int(key) < width for key in contents.constants), "columns")
     claim(plan.centre.shape == (width,) and plan.divisor.shape == (width,) and (plan.divisor != 0).all(), "scales")
-    claim(plan.numeric.ndim == 1 and ((plan.numeric >= 0) & (plan.numeric < width)).all(), "columns")
+    claim(_are_places(plan.numeric, width), "columns")
     for family, similar in plan.similarities.items():
         claim(family in ("kernel", "patches") and isinstance(similar, GaussianFeatures), "kernels")
         claim(len(similar.means) == len(similar.bandwidths) and min(similar.bandwidths) > 0, "bandwidths")
@@ -390,8 +391,7 @@ def _check(contents: Any) -> None:
         pairs = zip(plan.ranks.values, plan.ranks.below, strict=True)
         claim(all(len(b) == len(v) + 1 and len(v) > 0 for v, b in pairs), "ranks")
     if plan.pairs is not None:
-        sides = (plan.pairs.first, plan.pairs.second)
-        claim(all(((side >= 0) & (side < len(plan.numeric))).all() for side in sides), "pairs")
+        claim(all(_are_places(side, len(plan.numeric)) for side in (plan.pairs.first, plan.pairs.second)), "pairs")
     for member, found in forms.members.items():
         claim(found.directions.shape == (member.width, found.filters.shape[1]), "directions")
         claim(len(found.filters) == len(found.skewness) == len(found.names), "filters")
@@ -403,8 +403,6 @@ def _check(contents: Any) -> None:
             claim(F.flatten(1).shape == (len(rows[:2]), member.width) and bool(torch.isfinite(F).all()), "features")
 
 
-def quietly(result: Callable[[], TwoSampleResult]) -> TwoSampleResult:
-    """A result without its warnings, which are among its notes."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        return result()
+def _are_places(values: Array, count: int) -> bool:
+    """Whether these are positions among so many."""
+    return values.ndim == 1 and values.dtype.kind in "iu" and bool(((values >= 0) & (values < count)).all())

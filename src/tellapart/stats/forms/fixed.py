@@ -26,7 +26,7 @@ from .landmarks import GaussianFeatures
 from .patches import PatchFeatures
 from .ranks import PairFeatures, Ranks
 from .spectral import SpectralForms, spectral_forms
-from .verdict import Pooled, Verdict, _combine, needs_leverages
+from .verdict import Pooled, Verdict, conclude, needs_leverages
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
@@ -126,10 +126,7 @@ class FixedForms:
             for family in plan.similarities:
                 some = {member: found for member, found in forms.items() if member.family == family}
                 answers[family] = judge.kernels(some, correct)
-            answers["coordinates"], coordinates = judge.coordinates()
-            answers["pairs"], pairs = judge.pairs()
-        known = {name: answer for name, answer in answers.items() if answer is not None}
-        return _combine(known, contrasts, coordinates, pairs, plan.left_out)
+            return conclude(judge, answers)
 
     def needs_leverages(self, pooled: Pooled) -> bool:
         """Whether samples are so unequal, and so small, that the bias of forms matters."""

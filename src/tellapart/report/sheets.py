@@ -42,5 +42,11 @@ def evidence_share(pvalue: float) -> float:
 
 
 def as_pvalue(pvalue: float) -> str:
-    """A p-value for people."""
+    """A p-value for people.
+
+    >>> as_pvalue(0.0312), as_pvalue(2e-5), as_pvalue(1e-200)
+    ('0.031', '2.0e-05', '< 1e-15')
+    """
+    if pvalue < 1e-15:
+        return "< 1e-15"
     return f"{pvalue:.3f}" if pvalue >= 0.001 else f"{pvalue:.1e}"

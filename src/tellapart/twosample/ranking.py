@@ -244,11 +244,16 @@ def _compare(names: Sequence[str], sums: Sequence[Sums]) -> list[RelativeTest]:
         relative = relative_from(sums[i], sums[j])
         a, b = (i, j) if float(relative.difference) <= 0 else (j, i)
         z = abs(float(relative.z))
-        pvalue = float(2 * torch.special.ndtr(torch.tensor(-z, dtype=torch.float64)))
+        pvalue = _two_sided(z)
         error = float(relative.positive_variance) ** 0.5
         found.append(RelativeTest(names[a], names[b], abs(float(relative.difference)), error, z, pvalue, pvalue))
     adjusted = holm([one.pvalue_alone for one in found])
     return [replace(one, pvalue=p) for one, p in zip(found, adjusted, strict=True)]
+
+
+def _two_sided(z: float) -> float:
+    """The p-value of a normal ratio, which is never 0."""
+    return max(float(2 * torch.special.ndtr(torch.tensor(-z, dtype=torch.float64))), 1e-300)
 
 
 def _by_scale(points: Sequence[Points], names: Sequence[str], alpha: float, seed: int, compute: Compute) -> list[Scale]:
@@ -263,7 +268,7 @@ def _by_scale(points: Sequence[Points], names: Sequence[str], alpha: float, seed
         for i, j in combinations(range(len(names)), 2):
             z = float(relative_from(sums[i], sums[j]).z[k])
             closer, farther = (names[i], names[j]) if z <= 0 else (names[j], names[i])
-            tests.append((closer, farther, float(2 * torch.special.ndtr(torch.tensor(-abs(z), dtype=torch.float64)))))
+            tests.append((closer, farther, _two_sided(abs(z))))
         adjusted = holm([p for *_, p in tests])
         beats = tuple((a, b) for (a, b, _), p in zip(tests, adjusted, strict=True) if p <= alpha)
         order = tuple(names[i] for i in values[:, k].argsort().tolist())

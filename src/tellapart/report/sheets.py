@@ -38,7 +38,7 @@ def evidence_share(pvalue: float) -> float:
     >>> evidence_share(1.0), round(evidence_share(0.05), 2), evidence_share(1e-9)
     (0.0, 0.33, 1.0)
     """
-    return min(1.0, -math.log10(max(pvalue, 1e-300)) / 4)
+    return min(1.0, abs(math.log10(max(pvalue, 1e-300))) / 4)
 
 
 def as_pvalue(pvalue: float) -> str:

@@ -5,8 +5,28 @@ from __future__ import annotations
 import argparse
 import csv
 import re
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that suggests what may have been meant."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong with the call, and stop."""
+        super().error(message + self._suggest(message))
+
+    def _suggest(self, message: str) -> str:
+        unknown = re.search(r"unrecognized arguments: (--[\w-]+)", message)
+        if unknown:
+            close = get_close_matches(unknown[1], self._option_string_actions, 1)
+            return f" (did you mean {close[0]}?)" if close else ""
+        choice = re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message)
+        if choice:
+            close = get_close_matches(choice[1], re.split(r"[',\s]+", choice[2]), 1)
+            return f" (did you mean {close[0]}?)" if close else ""
+        return ""
 
 
 def names(text: str) -> list[str]:
@@ -111,20 +131,21 @@ def check_output(options: argparse.Namespace) -> None:
 
 
 def write_output(options: argparse.Namespace, found: Any, summary: str) -> None:
-    """Write the page and the numbers of a result, and print its summary unless that is not wanted."""
+    """Print the summary of a result unless that is not wanted, and write its page and its numbers."""
     from .._util.files import atomic_write_text
+    from .output import say
 
+    # The verdict first: whatever goes wrong with a file, it is not lost.
+    if not options.quiet and options.json != "-":
+        say(summary)
     if options.report is not None:
         found.to_html(options.report, options.command)
+        if not options.quiet and options.json != "-":
+            say(f"Report: {options.report}")
     if options.json == "-":
-        print(found.to_json())
-        return
-    if options.json is not None:
+        say(found.to_json())
+    elif options.json is not None:
         atomic_write_text(options.json, found.to_json() + "\n")
-    if not options.quiet:
-        print(summary)
-        if options.report is not None:
-            print(f"Report: {options.report}")
 
 
 def existing(given: str) -> Any:

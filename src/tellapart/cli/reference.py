@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from .options import add_reading, count, existing, reading, seed
+from .output import say
 
 _EXAMPLES = """\
 examples:
@@ -50,6 +51,6 @@ def run(options: argparse.Namespace) -> None:
     fitted.save(options.out)
     if not options.quiet:
         kept = len(fitted.contents.rows)
-        print(f"{options.out}: a reference of {len(fitted):,} rows, of which {kept:,} are kept in it.")
+        say(f"{options.out}: a reference of {len(fitted):,} rows, of which {kept:,} are kept in it.")
         for note in fitted.contents.notes:
-            print(f"Note: {note}")
+            say(f"Note: {note}")

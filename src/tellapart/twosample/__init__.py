@@ -2,10 +2,12 @@
 
 from .auto import k_sample_test, two_sample_test
 from .costs import learned_test_cost, mmd_test_cost
+from .equivalence import EquivalenceResult, equivalence_test
 from .findings import Finding, Findings, KSampleResult, TwoSampleResult
 from .fixed import mmd_test, witness_test
 from .learned import learned_test
 from .monitor import BatchRecord, Monitor
+from .planning import Plan, plan
 from .ranked import RankedModel, RankResult, RelativeTest
 from .ranking import rank
 from .reference import Reference
@@ -13,11 +15,13 @@ from .results import LearnedTest, SplitResult, TestResult
 
 __all__ = [
     "BatchRecord",
+    "EquivalenceResult",
     "Finding",
     "Findings",
     "KSampleResult",
     "LearnedTest",
     "Monitor",
+    "Plan",
     "RankResult",
     "RankedModel",
     "Reference",
@@ -25,11 +29,13 @@ __all__ = [
     "SplitResult",
     "TestResult",
     "TwoSampleResult",
+    "equivalence_test",
     "k_sample_test",
     "learned_test",
     "learned_test_cost",
     "mmd_test",
     "mmd_test_cost",
+    "plan",
     "rank",
     "two_sample_test",
     "witness_test",

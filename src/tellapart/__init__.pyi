@@ -6,13 +6,16 @@ from . import (
     datasets as datasets,
     engine as engine,
     experiments as experiments,
+    features as features,
     generative as generative,
+    integrations as integrations,
     kernels as kernels,
     learning as learning,
     losses as losses,
     nulls as nulls,
     report as report,
     stats as stats,
+    testing as testing,
     twosample as twosample,
 )
 from .criticism import (

@@ -2,6 +2,7 @@
 
     python benchmarks/auto.py               # everything, some minutes
     python benchmarks/auto.py headline      # one section
+    python benchmarks/power.py --install    # before: the packages that have MMD-FUSE, which is then timed beside it
 
 Times are medians over calls made in turns; peaks of memory are those of processes that do nothing else.
 """
@@ -20,6 +21,7 @@ import torch
 
 import tellapart as ta
 from engine import timed_in_turns
+from league.methods import KERNELTESTS
 
 D, DRAWS = 32, 199
 
@@ -39,18 +41,21 @@ def section_headline(folder: Path) -> dict[str, float]:
     """2,000 + 2,000 rows of 2 numbers, 199 permutations, one thread."""
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(2000, 2)), rng.normal(size=(2000, 2))
-    got = timed_in_turns(
-        {
-            "two_sample_test": lambda: ta.two_sample_test(X, Y, DRAWS, rng=0, threads=1),
-            "mmd_test": lambda: ta.mmd_test(X, Y, permutations=DRAWS, rng=0, threads=1),
-        },
-        5,
-    )
+    tests = {
+        "two_sample_test": lambda: ta.two_sample_test(X, Y, DRAWS, rng=0, threads=1),
+        "mmd_test": lambda: ta.mmd_test(X, Y, permutations=DRAWS, rng=0, threads=1),
+    }
+    if KERNELTESTS.missing() is None:
+        tests["MMD-FUSE"] = lambda: KERNELTESTS("fuse", X, Y, permutations=DRAWS, seed=0)
+    got = timed_in_turns(tests, 5)
     ratio = got["two_sample_test"] / got["mmd_test"]
     print(
         f"2,000 + 2,000 × 2: {got['two_sample_test']:.3f} s, {ratio:.1f} × mmd_test ({got['mmd_test']:.3f} s)",
         flush=True,
     )
+    if "MMD-FUSE" in got:
+        faster = got["MMD-FUSE"] / got["two_sample_test"]
+        print(f"MMD-FUSE of kerneltests {got['MMD-FUSE']:.2f} s: {faster:.1f} × as long", flush=True)
     return {"ratio": ratio, **got}
 
 

@@ -13,6 +13,7 @@ from . import (
     learning as learning,
     losses as losses,
     nulls as nulls,
+    plots as plots,
     report as report,
     stats as stats,
     testing as testing,
@@ -21,6 +22,8 @@ from . import (
 from .criticism import (
     Comparison as Comparison,
     Exemplar as Exemplar,
+    Notice as Notice,
+    Slice as Slice,
     Weights as Weights,
     compare as compare,
     compare_cost as compare_cost,
@@ -55,15 +58,19 @@ from .stats.estimators import (
     t_statistic as t_statistic,
 )
 from .twosample import (
+    EquivalenceResult as EquivalenceResult,
     KSampleResult as KSampleResult,
     LearnedTest as LearnedTest,
+    Plan as Plan,
     SplitResult as SplitResult,
     TestResult as TestResult,
     TwoSampleResult as TwoSampleResult,
+    equivalence_test as equivalence_test,
     k_sample_test as k_sample_test,
     learned_test as learned_test,
     mmd_test as mmd_test,
     mmd_test_cost as mmd_test_cost,
+    plan as plan,
     two_sample_test as two_sample_test,
     witness_test as witness_test,
 )

@@ -234,9 +234,19 @@ def test_idx_claims_are_compared_with_the_memory(tmp_path: Path, shape: tuple[in
 
 
 def test_zarr_claims_are_compared_with_the_memory(tmp_path: Path) -> None:
+    path = zarr_v2(tmp_path / "x.zarr", b"", shape=[2**21, 2], chunks=[2**20, 2])
+    with pytest.raises(InputMemoryError, match=r"would take about 33.6 MB of memory, but max_memory is 20.0 MB"):
+        read(path, max_memory="20MB")
+
+
+@pytest.mark.parametrize("call", [read, lambda path: read(path, max_rows=100), lambda path: as_points(path, VALUES)])
+def test_zarr_claims_are_compared_with_the_chunks(tmp_path: Path, call: Any) -> None:
     path = zarr_v2(tmp_path / "x.zarr", b"", shape=[2**31, 2])
-    with pytest.raises(InputMemoryError, match=r"would take about 34.4 GB of memory, but max_memory is 50.0 MB"):
-        read(path, max_memory="50MB")
+    with pytest.raises(InputError, match="holds 2 files for 536870912 chunks"):
+        call(path)
+    path = zarr_v2(tmp_path / "y.zarr", b"", shape=[2**31, 2], chunks=[2**31, 2**20])
+    with pytest.raises(InputMemoryError, match=r"A chunk of X .* would take about"):
+        call(path)
 
 
 def test_a_gzipped_table_may_be_larger_than_it_looks(tmp_path: Path) -> None:

@@ -119,7 +119,7 @@ def test_killed_runs_end_as_others_do(tmp_path, monkeypatch):
         time.sleep(0.01)
     assert [endless.wait(), dying.wait()] == [-signal.SIGKILL] * 2
     assert checkpoints.read_run(torn / "checkpoint.safetensors")[1]["step"] == 30
-    assert list(torn.glob(".checkpoint.safetensors.*.unfinished"))
+    assert list(torn.glob(".tellapart-*.unfinished"))
     assert read_log(torn / "log.jsonl")[-1]["step"] == 40
     for folder in (killed, torn):
         steps = max(60, checkpoints.read_run(folder / "checkpoint.safetensors")[1]["step"])

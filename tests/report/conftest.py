@@ -1,11 +1,11 @@
-"""A comparison of tables and one of images, made once."""
+"""Comparisons of tables and of images, made once."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 import torch
-from comparisons import EVIL, QUICK, people
+from comparisons import EVIL, LEARNING, QUICK, people, with_slices
 
 import tellapart as ta
 
@@ -18,17 +18,61 @@ def _one_thread():
     torch.set_num_threads(before)
 
 
-@pytest.fixture(scope="package")
-def table():
+@pytest.fixture(scope="package", autouse=True)
+def _no_windows():
+    import matplotlib
+
+    before = matplotlib.get_backend()
+    matplotlib.use("agg")
+    yield
+    matplotlib.use(before)
+
+
+def two_tables():
     rng = np.random.default_rng(0)
-    names = ('it\'s "last" & <first>.csv', EVIL)
-    return ta.compare(people(120, 0, rng), people(100, 1, rng), names=names, missing="indicator", **QUICK)
+    return people(120, 0, rng), people(100, 1, rng)
 
 
-@pytest.fixture(scope="package")
-def images():
+def two_sets_of_images():
     rng = np.random.default_rng(1)
     X = rng.integers(0, 256, (90, 12, 12), np.uint8)
     Y = rng.integers(0, 256, (80, 12, 12), np.uint8)
     Y[:, 3:6, 3:6] //= 3
-    return ta.compare(X, Y, names=("real", "generated"), **QUICK)
+    return X, Y
+
+
+@pytest.fixture(scope="package")
+def table():
+    names = ('it\'s "last" & <first>.csv', EVIL)
+    return with_slices(ta.compare(*two_tables(), names=names, missing="indicator", keep=True, **QUICK))
+
+
+@pytest.fixture(scope="package")
+def wide():
+    rng = np.random.default_rng(3)
+    X, Y = rng.normal(size=(80, 40)), rng.normal(size=(90, 40))
+    Y[:, 7] += 2
+    Y[:, 21] *= 4
+    Y[:, 3] = Y[:, 2] + 0.1 * Y[:, 3]
+    return ta.compare(X, Y, **QUICK)
+
+
+@pytest.fixture(scope="package")
+def images():
+    return ta.compare(*two_sets_of_images(), names=("real", "generated"), **QUICK)
+
+
+@pytest.fixture(scope="package")
+def nothing():
+    rng = np.random.default_rng(4)
+    return ta.compare(rng.normal(size=(60, 2)), rng.normal(size=(60, 2)), **QUICK)
+
+
+@pytest.fixture(scope="package")
+def learned_table():
+    return ta.compare(*two_tables(), test="ard", names=(EVIL, "b"), missing="indicator", **LEARNING)
+
+
+@pytest.fixture(scope="package")
+def learned_images():
+    return ta.compare(*two_sets_of_images(), test="ard", names=("real", "generated"), **LEARNING)

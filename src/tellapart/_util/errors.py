@@ -71,5 +71,9 @@ class InputChangedError(InputError, OSError):
     """A file that is not what it was when it was opened."""
 
 
+class OutputError(OSError):
+    """A file that could not be written."""
+
+
 def _rebuild(kind: type[InputError], problem: str, advice: str, options: dict[str, Any]) -> InputError:
     return kind(problem, advice, **options)

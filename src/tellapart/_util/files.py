@@ -4,16 +4,31 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from importlib import import_module
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors import SafetensorError
+from safetensors.torch import load, save_file
 from torch import Tensor
+
+from .errors import InputError, InputFileError, InputMemoryError, OutputError
+from .memory import available_memory
+from .text import printable
+
+#: None on Windows, which has other locks.
+fcntl: Any = None
+with suppress(ImportError):
+    fcntl = import_module("fcntl")
+
+#: How files are called that are being written, and after how many seconds one may be what a killed process left.
+_PREFIX, _SUFFIX, _STALE = ".tellapart-", ".unfinished", 60.0
 
 
 def check_writable(path: str | PathLike[str], what: str) -> None:
@@ -46,26 +61,49 @@ def atomic_path(path: str | PathLike[str]) -> Iterator[Path]:
     """Another name in the same folder to write to. If the block ends well, that file is put in the place of ``path``.
 
     It is on the disk before it gets its name: whatever interrupts the writing, what was there before is still there.
+    The other name is random and the file is new, so that nobody can have put a link there. What killed processes left
+    is removed.
     """
     target = Path(path).expanduser()
-    unfinished = target.with_name(f".{target.name}.{os.getpid()}.unfinished")
+    with _naming_target(target):
+        _remove_stale(target.parent)
+        unfinished = target.parent / f"{_PREFIX}{secrets.token_hex(8)}{_SUFFIX}"
+        unfinished.touch(exist_ok=False)
+        try:
+            with unfinished.open("rb") as file:
+                try_lock(file)  # says that somebody is writing it
+                yield unfinished
+                os.fsync(file.fileno())
+            os.replace(unfinished, target)
+        finally:
+            unfinished.unlink(missing_ok=True)
+
+
+def try_lock(file: IO[Any]) -> bool:
+    """Lock an open file, until it is closed or its process ends; False if another process has locked it.
+
+    True also where there are no locks: some systems and network folders have none.
+    """
+    if fcntl is None:
+        return True
     try:
-        yield unfinished
-        with unfinished.open("rb") as file:
-            os.fsync(file.fileno())
-        os.replace(unfinished, target)
-    finally:
-        unfinished.unlink(missing_ok=True)
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        pass
+    return True
 
 
 def atomic_write_text(path: str | PathLike[str], text: str) -> None:
     """Write a text file."""
     target = Path(path).expanduser()
     if _special(target):
-        target.write_text(text, encoding="utf-8")
+        with _naming_target(target):
+            target.write_text(text, encoding="utf-8", errors="backslashreplace")
         return
     with atomic_path(target) as unfinished:
-        unfinished.write_text(text, encoding="utf-8", newline="\n")
+        unfinished.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
 
 
 def write_json(path: str | PathLike[str], value: Any) -> None:
@@ -82,17 +120,47 @@ def write_tensors(path: str | PathLike[str], tensors: Mapping[str, Tensor], fact
 
 def read_tensors(path: str | PathLike[str], what: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Read what `write_tensors` wrote; ``what`` it should be is said where it is not."""
+    place = Path(path).expanduser()
+    if not place.is_file():
+        raise InputFileError(f"{printable(str(path))} is not there, or not a file.")
+    if place.stat().st_size > available_memory() // 2:
+        raise InputMemoryError(f"{printable(str(path))} is larger than what can be read here.")
+    # Read, not mapped: a mapped file that is cut short meanwhile would end the process.
+    content = place.read_bytes()
     try:
-        opened = safe_open(str(path), "pt")
-    except SafetensorError as error:
-        raise ValueError(f"{path} is not a safetensors file: {error}.") from None
-    with opened as file:
-        metadata = file.metadata() or {}
-        if "tellapart" not in metadata:
-            raise ValueError(f"{path} is a safetensors file, but not {what}.")
-        # Copies: tensors in a mapped file are not aligned, and sums over them may round another way.
-        tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
-    return tensors, json.loads(metadata["tellapart"])
+        tensors = load(content)
+        metadata = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")]).get("__metadata__") or {}
+    except (SafetensorError, ValueError, KeyError) as error:
+        raise InputError(f"{printable(str(path))} is not a safetensors file, or damaged: {error}.") from None
+    try:
+        facts = json.loads(metadata["tellapart"])
+    except (KeyError, TypeError, ValueError, RecursionError):
+        raise InputError(f"{printable(str(path))} is a safetensors file, but not {what}.") from None
+    # Copies: tensors in one block of memory are not aligned, and sums over them may round another way.
+    return {name: tensor.clone() for name, tensor in tensors.items()}, facts
+
+
+@contextmanager
+def _naming_target(target: Path) -> Iterator[None]:
+    """Whatever keeps a file from being written becomes an error that names it, and not the file written meanwhile."""
+    try:
+        yield
+    except OutputError:
+        raise
+    except SafetensorError as error:  # it has no errors of its own for the disk
+        raise OutputError(f"{printable(str(target))} cannot be written: {error}.") from error
+    except OSError as error:
+        raise OutputError(f"{printable(str(target))} cannot be written: {error.strerror or error}.") from error
+
+
+def _remove_stale(folder: Path) -> None:
+    """Remove what killed processes left: no longer locked, and not just being made."""
+    for left in folder.glob(f"{_PREFIX}*{_SUFFIX}"):
+        with suppress(OSError):
+            if time.time() - left.stat().st_mtime > _STALE:
+                with left.open("rb") as file:
+                    if fcntl is not None and try_lock(file):
+                        left.unlink()
 
 
 def _special(path: Path) -> bool:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import ctypes
 import os
 import re
-from typing import Any
+from functools import lru_cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -47,15 +50,68 @@ def available_memory() -> int:
             free = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
         except (AttributeError, ValueError, OSError):
             free = 4 * 2**30
-    return min(free, _container_room())
+    return max(min(free, _container_room(), _address_room()), 2**24)
+
+
+class _Group(NamedTuple):
+    """A group of processes (cgroup) with a limit of memory: the files that say so."""
+
+    limit: Path
+    used: Path
+    details: Path
+
+    def room(self) -> int:
+        """What the limit leaves. Files that are kept in memory only because there is room for them do not count."""
+        try:
+            kept = (line.split() for line in self.details.read_text().splitlines())
+            cache = next((int(size) for name, size in kept if name in ("total_inactive_file", "inactive_file")), 0)
+            return int(self.limit.read_text()) - int(self.used.read_text()) + cache
+        except (OSError, ValueError):  # "max": no limit
+            return 2**62
 
 
 def _container_room() -> int:
-    """What a container's memory limit (cgroup v2) leaves; a very large number without one."""
+    """What the memory limits of this process's container leave; a very large number without any."""
+    return max(min((group.room() for group in _limited_groups()), default=2**62), 2**24)
+
+
+@lru_cache(maxsize=1)
+def _limited_groups(
+    root: Path = Path("/sys/fs/cgroup"), groups: Path = Path("/proc/self/cgroup")
+) -> tuple[_Group, ...]:
+    """The groups that this process is in (of version 1 or 2), and those that they are in, where they have limits."""
+    found: dict[Path, _Group] = {}
     try:
-        with open("/sys/fs/cgroup/memory.max") as limit, open("/sys/fs/cgroup/memory.current") as used:
-            return max(int(limit.read()) - int(used.read()), 2**24)
-    except (OSError, ValueError):
+        lines = groups.read_text().splitlines()
+    except OSError:
+        lines = []
+    for line in lines:
+        number, kinds, path = line.split(":", 2)
+        if number == "0":
+            base, limit, used = root, "memory.max", "memory.current"
+        elif "memory" in kinds.split(","):
+            base, limit, used = root / "memory", "memory.limit_in_bytes", "memory.usage_in_bytes"
+        else:
+            continue
+        inner = base.joinpath(*(part for part in path.split("/") if part not in ("", "..")))
+        # Seen from within a container the path may be that of the outside; the limit is then at the root.
+        for folder in (base, inner, *(up for up in inner.parents if up.is_relative_to(base))):
+            group = _Group(folder / limit, folder / used, folder / "memory.stat")
+            if group.room() < 2**60:
+                found[folder] = group
+    return tuple(found.values())
+
+
+def _address_room() -> int:
+    """What `ulimit -v` leaves; a very large number where there is no such limit."""
+    try:
+        resource: Any = import_module("resource")
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if limit == resource.RLIM_INFINITY:
+            return 2**62
+        with open("/proc/self/statm") as sizes:
+            return max(int(limit) - int(sizes.read().split()[0]) * int(resource.getpagesize()), 0)
+    except (ImportError, OSError, ValueError):
         return 2**62
 
 

@@ -1,4 +1,4 @@
-"""Progress of long work: a bar on a terminal, nothing in a pipe, or whatever the caller wants."""
+"""Progress of long work: a bar on a terminal or in a notebook, nothing in a pipe, or whatever the caller wants."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TypeAlias
 
 Report: TypeAlias = Callable[[int, int], None]
-#: True, False, None (a bar if standard error is a terminal), or a function of what is done and what there is to do.
+#: True, False, None (a bar on a terminal and in a notebook), or a function of what is done and what there is to do.
 ProgressLike: TypeAlias = bool | Report | None
 
 
@@ -18,10 +18,15 @@ def progress_bar(wish: ProgressLike, title: str) -> Iterator[Report | None]:
     if callable(wish):
         yield wish
         return
-    if wish is False or (wish is None and not sys.stderr.isatty()):
+    if wish is False or (wish is None and not (sys.stderr.isatty() or in_notebook())):
         yield None
         return
-    from tqdm import tqdm
+    import warnings
+
+    with warnings.catch_warnings():
+        # Without ipywidgets a notebook has a bar of text, which needs no warning.
+        warnings.simplefilter("ignore")
+        from tqdm.auto import tqdm
 
     # Work that is over at once needs no bar.
     form = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
@@ -31,3 +36,9 @@ def progress_bar(wish: ProgressLike, title: str) -> Iterator[Report | None]:
             bar.update(done / total - bar.n)
 
         yield report
+
+
+def in_notebook() -> bool:
+    """Whether this runs in the kernel of a notebook, where a bar can be shown beside the code."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return type(shell).__name__ == "ZMQInteractiveShell"

@@ -14,7 +14,11 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
+from .._util.interrupts import Terminated, stopping_on_termination
+from .._util.text import printable
 from .errors import explain
+from .options import Parser
+from .output import complain, prepare_streams
 
 #: What each command does, in one line.
 COMMANDS = {
@@ -35,11 +39,12 @@ examples:
   tellapart demo
 
 `tellapart COMMAND --help` describes a command. The exit code is 0; 1 if --fail-on-difference is given and the samples
-differ; 2 for bad input; 130 if interrupted."""
+differ; 2 for bad input; 130 if interrupted, 143 if terminated."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code."""
+    prepare_streams()
     given = sys.argv[1:] if arguments is None else list(arguments)
     if not given:
         _overview().print_help(sys.stderr)
@@ -48,25 +53,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _overview().parse_args(given)
         return 2
     command: Any = import_module(f".{given[0]}", __name__)
-    parser = argparse.ArgumentParser(f"tellapart {given[0]}", formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser(f"tellapart {given[0]}", formatter_class=argparse.RawDescriptionHelpFormatter)
     command.add_arguments(parser)
     options = parser.parse_args(given[1:])
-    options.command = shlex.join(["tellapart", *given])
+    options.command = printable(shlex.join(["tellapart", *given]))
     try:
-        return int(command.run(options) or 0)
-    except KeyboardInterrupt:
-        print("tellapart: interrupted", file=sys.stderr)
-        return 130
+        with stopping_on_termination():
+            return int(command.run(options) or 0)
+    except KeyboardInterrupt as error:
+        complain(str(error) or "interrupted")
+        return 143 if isinstance(error, Terminated) else 130
     except Exception as error:
         if os.environ.get("TELLAPART_DEBUG"):
             raise
-        print(f"tellapart: {explain(error, parser)}", file=sys.stderr)
+        complain(explain(error, parser))
         return 2
 
 
 def _overview() -> argparse.ArgumentParser:
     """The parser of a call without a command: help, the version, or an error."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="tellapart",
         description="Tell two samples apart: is there a difference, how sure are we, and where is it?",
         epilog=_EPILOG,

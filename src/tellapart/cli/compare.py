@@ -4,54 +4,73 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from .options import add_compute, add_data, computing, reading, seed
+from .errors import speller
+from .options import add_compute, add_data, computing, count, names, reading, seed
+from .output import say
 
-#: The kernels that can be named (`tellapart.learning.NAMES`, without importing it).
-KERNELS = ("rbf", "ard", "full", "deep", "witness")
+if TYPE_CHECKING:
+    from ..criticism import Comparison
+
+#: The tests that can be named: the automatic one, and kernels to learn (`tellapart.learning.NAMES`, not imported here).
+TESTS = ("auto", "ard", "rbf", "full", "deep", "witness")
 
 _EXAMPLES = """\
 examples:
   tellapart compare last-month.csv this-month.csv
   tellapart compare real/ generated/ --image-size 32x32 --report report.html
-  tellapart compare train.npy live.npy --kernel witness --json - --fail-on-difference
-  tellapart compare a.parquet b.parquet --drop id,name --missing indicator --seed 7
-  tellapart compare mnist fake.npz --report report.html
+  tellapart compare train.npy live.npy --json - --fail-on-difference --fail-auc 0.6
+  tellapart compare a.parquet b.parquet --keep date --missing indicator --names June,July
+  tellapart compare mnist fake.npz --test ard --report report.html
 
 A and B are files (CSV, TSV, Parquet, .npy, .npz, .safetensors, idx), folders of PNG and JPEG images, or mnist (its
-test images, fetched once) or digits. One half of the rows is learned from, the other is tested. The exit code is 0, or
-1 with --fail-on-difference if the samples differ, or 2 for bad input."""
+test images, fetched once) or digits. Every row is tested, and judged by what other rows tell. With --test ard and other
+kernels, one half of the rows is learned from and the other is tested. The exit code is 0, or 1 if one of the --fail
+options says so, or 2 for bad input."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Two samples, and options of the test, the data and the output."""
-    parser.description = "Learn what tells two samples apart, test it on other rows, and show where they differ."
+    parser.description = "Test whether two samples differ, and show how much, in which columns and in which rows."
     parser.epilog = _EXAMPLES
-    add_data(parser, most="100000")
+    add_data(parser, most="all; 100000 for learned tests")
+    parser.add_argument("--keep", type=names, metavar="A,B", help="compare these columns though they look like ids")
+    parser.add_argument("--items", metavar="COLUMN", help="call rows by what this column has, and do not compare it")
+    parser.add_argument("--names", type=names, metavar="A,B", help="what to call the samples (their files)")
     test = parser.add_argument_group("the test")
-    test.add_argument("--kernel", choices=KERNELS, default="ard", help="the kernel to learn (%(default)s)")
-    test.add_argument(
-        "--criterion", choices=("t", "power", "mmd"), default="t", help="what learning maximises (%(default)s)"
-    )
-    test.add_argument("--permutations", type=int, default=999, metavar="N", help="how many (%(default)s)")
+    test.add_argument("--test", choices=TESTS, default="auto", help="nothing to choose, or a kernel to learn (auto)")
+    test.add_argument("--kernel", choices=TESTS[1:], help="the same as --test")
+    test.add_argument("--permutations", type=count, default=999, metavar="N", help="how many (%(default)s)")
     test.add_argument("--alpha", type=float, default=0.05, metavar="P", help="level of the test (%(default)s)")
     test.add_argument("--seed", type=seed, default=0, metavar="N", help="seed of everything random (%(default)s)")
-    test.add_argument(
-        "--train", type=float, default=0.5, metavar="SHARE", help="share of the rows to learn from (%(default)s)"
-    )
-    test.add_argument("--swap", action="store_true", help="also learn on the other part, so that every row is tested")
+    test.add_argument("--groups", metavar="COLUMN", help="rows with the same value here belong together")
+    test.add_argument("--strata", metavar="COLUMN", help="compare only rows with the same value here")
+    test.add_argument("--paired", action="store_true", help="row i of A and row i of B belong together")
+    learned = parser.add_argument_group("tests with a learned kernel")
+    learned.add_argument("--criterion", choices=("t", "power", "mmd"), default="t", help="what is maximised (t)")
+    learned.add_argument("--train", type=float, default=0.5, metavar="SHARE", help="of the rows to learn from (0.5)")
+    learned.add_argument("--swap", action="store_true", help="also learn on the other part, so that all are tested")
     compute = add_compute(parser)
-    compute.add_argument("--cost", action="store_true", help="print what the test would cost, and stop")
+    compute.add_argument("--cost", action="store_true", help="print what a learned test would cost, and stop")
     out = parser.add_argument_group("the output")
     out.add_argument("--report", type=Path, metavar="FILE", help="write an HTML report")
     out.add_argument("--json", metavar="FILE", help="write all numbers as JSON; - for standard output")
     out.add_argument("--fail-on-difference", action="store_true", help="exit with code 1 if the samples differ")
+    out.add_argument(
+        "--fail-auc", type=float, metavar="AUC", help="exit with code 1 if they differ and the AUC is at least this"
+    )
+    out.add_argument(
+        "--fail-effect", type=float, metavar="E", help="exit with code 1 if a named column or pair has such an effect"
+    )
     out.add_argument("--quiet", action="store_true", help="print nothing but errors")
+    parser.set_defaults(parser=parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Compare, write the report and the numbers, print the summary."""
     from .. import criticism, report
+    from .._util.errors import InputError
     from .._util.files import atomic_write_text, check_writable
 
     to_stdout = options.json == "-"
@@ -61,8 +80,10 @@ def run(options: argparse.Namespace) -> int:
         check_writable(options.report, "The report")
     if options.json is not None and not to_stdout:
         check_writable(options.json, "The JSON file")
-    # A file that is called mnist comes before the data set.
-    x, y = (Path(given) if Path(given).exists() else given for given in (options.A, options.B))
+    x, y = options.A, options.B
+    if options.names is not None and len(options.names) != 2:
+        raise InputError(f"There are two samples, but {len(options.names)} names.", "Give two with {names}.", names=...)
+    test = options.kernel or options.test
     settings = {
         "alpha": options.alpha,
         "train": options.train,
@@ -73,19 +94,47 @@ def run(options: argparse.Namespace) -> int:
         **computing(options),
     }
     if options.cost:
+        if test == "auto":
+            raise InputError(
+                "The automatic test takes time that is linear in the rows: there is nothing to estimate.",
+                "Name a learned test with {test}.",
+                test="ard",
+            )
         del settings["progress"]
-        print(criticism.compare_cost(x, y, options.kernel, **settings))
-        print("Learning comes on top. With --kernel rbf, it too grows with the square of the rows.")
+        say(str(criticism.compare_cost(x, y, test, **settings)))
+        say("Learning comes on top. With --test rbf, it too grows with the square of the rows.")
         return 0
-    found = criticism.compare(x, y, options.kernel, options.criterion, **settings)
+    found = criticism.compare(
+        x,
+        y,
+        test,
+        options.criterion,
+        groups=options.groups,
+        strata=options.strata,
+        paired=options.paired,
+        names=None if options.names is None else tuple(options.names),
+        items=options.items,
+        keep=options.keep,
+        **settings,
+    )
+    # The verdict first: whatever goes wrong with the files, it is not lost.
+    if to_stdout:
+        say(found.to_json())
+    elif not options.quiet:
+        say(found.summary(speller(options.parser)))
+    if options.json is not None and not to_stdout:
+        atomic_write_text(options.json, found.to_json() + "\n")
     if options.report is not None:
         found.to_html(options.report, options.command)
-    if to_stdout:
-        print(found.to_json())
-    elif options.json is not None:
-        atomic_write_text(options.json, found.to_json() + "\n")
-    if not options.quiet and not to_stdout:
-        print(found.summary())
-        if options.report is not None:
-            print(f"Report: {options.report}")
-    return int(options.fail_on_difference and found.reject())
+        if not options.quiet and not to_stdout:
+            say(f"Report: {options.report}")
+    return int(fails(options, found))
+
+
+def fails(options: argparse.Namespace, found: Comparison) -> bool:
+    """Whether what was found is what the user wants to be told of by the exit code."""
+    if not found.reject():
+        return False
+    separable = options.fail_auc is not None and found.auc >= options.fail_auc
+    large = options.fail_effect is not None and found.largest_effect >= options.fail_effect
+    return bool(options.fail_on_difference or separable or large)

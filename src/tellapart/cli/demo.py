@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from .options import add_threads, seed, set_threads
+from .output import say
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,8 +26,8 @@ def run(options: argparse.Namespace) -> None:
     set_threads(options)
     report.check_installed()
     check_writable(options.out, "The report")
-    print("A generative model (GMMN) learns handwritten digits. Can its digits be told from real ones?\n", flush=True)
+    say("A generative model (GMMN) learns handwritten digits. Can its digits be told from real ones?\n")
     found = demo.run(options.seed)
+    say(found.summary())
     found.to_html(options.out, options.command)
-    print(found.summary())
-    print(f"\nOpen the report in a browser: {options.out}")
+    say(f"\nOpen the report in a browser: {options.out}")

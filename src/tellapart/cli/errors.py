@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
+import re
 import shlex
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .._util.errors import InputError, spell_keyword
+from .._util.errors import InputError, OutputError, spell_keyword
+from .._util.text import printable
 
 #: Arguments of the library whose flags have another name.
 _FLAGS = {"rng": "--seed"}
@@ -16,11 +19,19 @@ _FLAGS = {"rng": "--seed"}
 def explain(error: Exception, parser: argparse.ArgumentParser) -> str:
     """The message of an error in one line, its advice spelled with the flags of ``parser``."""
     if isinstance(error, InputError):
-        return _one_line(error.message(speller(parser)))
-    text = _one_line(str(error))
-    if isinstance(error, MemoryError):
+        return printable(_with_flags(_one_line(error.message(speller(parser))), parser))
+    text = printable(_with_flags(_one_line(str(error)), parser))
+    # Torch has no error of its own for memory that cannot be had.
+    if isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and "t allocate memory" in text):
+        text = "" if isinstance(error, RuntimeError) else text
         advice = " or ".join(flag for flag in ("--max-rows", "--max-memory") if flag in parser._option_string_actions)
         return " ".join(filter(None, ["Out of memory.", text, advice and f"Give {advice}."]))
+    if isinstance(error, RuntimeError) and "start new thread" in text:
+        return "No more threads can be started here (ulimit -u, ulimit -v). Give --threads 1, or allow more."
+    if isinstance(error, OSError) and error.strerror and not isinstance(error, OutputError):
+        return (
+            f"{printable(os.fsdecode(error.filename))}: {error.strerror}." if error.filename else f"{error.strerror}."
+        )
     if isinstance(error, (ValueError, TypeError, OSError, ImportError, ArithmeticError)):
         return text or type(error).__name__
     return f"{type(error).__name__}: {text or 'no message'}. Set TELLAPART_DEBUG=1 to see where."
@@ -51,6 +62,23 @@ def spell_flag(name: str, value: Any) -> str:
     if value is ... or value is True:
         return flag
     return f"{flag} {shlex.quote(_spell_value(value))}"
+
+
+def _with_flags(text: str, parser: argparse.ArgumentParser) -> str:
+    """A message in which arguments of the library are called as the flags of ``parser``."""
+    for flag in parser._option_string_actions:
+        name = re.escape(flag.removeprefix("--").replace("-", "_"))
+        if flag.startswith("--"):
+            text = re.sub(rf"\b{name}=(True\b|'[^']*'|\([\d, ]+\))?", lambda m, flag=flag: _as_flag(flag, m[1]), text)
+            # Words with an underscore are no English.
+            text = re.sub(rf"(?<![\w-]){name}(?!\w)", flag, text) if "_" in name else text
+    return text
+
+
+def _as_flag(flag: str, value: str | None) -> str:
+    if value is None or value == "True":
+        return flag
+    return f"{flag} {value.strip('()').replace(', ', 'x') if value[0] == '(' else value.strip(chr(39))}"
 
 
 def _spell_value(value: Any) -> str:

@@ -5,7 +5,27 @@ from __future__ import annotations
 import argparse
 import csv
 import re
-from typing import Any
+from difflib import get_close_matches
+from typing import Any, NoReturn
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that suggests what may have been meant."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong with the call, and stop."""
+        super().error(message + self._suggest(message))
+
+    def _suggest(self, message: str) -> str:
+        unknown = re.search(r"unrecognized arguments: (--[\w-]+)", message)
+        if unknown:
+            close = get_close_matches(unknown[1], self._option_string_actions, 1)
+            return f" (did you mean {close[0]}?)" if close else ""
+        choice = re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message)
+        if choice:
+            close = get_close_matches(choice[1], re.split(r"[',\s]+", choice[2]), 1)
+            return f" (did you mean {close[0]}?)" if close else ""
+        return ""
 
 
 def names(text: str) -> list[str]:

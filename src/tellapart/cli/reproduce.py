@@ -8,6 +8,7 @@ from inspect import signature
 from pathlib import Path
 
 from .options import add_threads, count, set_threads
+from .output import say
 
 EXPERIMENTS = {
     "speed": "Figure 1, the permutation test against spectral tests",
@@ -44,4 +45,4 @@ def run(options: argparse.Namespace) -> None:
             raise ValueError(f"{options.figure} does not take --{key}.")
     keep_freed_memory()
     experiment(options.out, quick=options.quick, **given)
-    print(f"\nFigures and numbers are in {options.out}")
+    say(f"\nFigures and numbers are in {options.out}")

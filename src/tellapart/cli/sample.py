@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from .options import add_threads, count, seed, set_threads
+from .output import say
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,4 +25,4 @@ def run(options: argparse.Namespace) -> None:
 
     set_threads(options)
     n, *shape = save_samples(options.folder, options.n, options.out, rng=options.seed)
-    print(f"{n:,} images of {' × '.join(map(str, shape))} are in {options.out}")
+    say(f"{n:,} images of {' × '.join(map(str, shape))} are in {options.out}")

@@ -8,6 +8,7 @@ import warnings
 from pathlib import Path
 
 from .options import add_compute, add_data, computing, count, reading, seed
+from .output import say
 
 _EXAMPLES = """\
 examples:
@@ -65,13 +66,14 @@ def run(options: argparse.Namespace) -> int:
             **reading(options),
             **computing(options),
         )
+    # The verdict first: whatever goes wrong with the file, it is not lost.
+    if not options.quiet and not to_stdout:
+        say(found.summary(options.alpha))
     if options.json is not None:
         verdict = {"differ": found.reject(options.alpha), "alpha": options.alpha, "pvalue": found.pvalue}
         text = json.dumps(verdict | found.to_dict())
         if to_stdout:
-            print(text)
+            say(text)
         else:
             atomic_write_text(options.json, text + "\n")
-    if not options.quiet and not to_stdout:
-        print(found.summary(options.alpha))
     return int(options.fail_on_difference and found.reject(options.alpha))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .options import add_threads, count, image_size, seed, set_threads
+from .output import say
 
 #: The models (`tellapart.generative.MODELS`, without importing it).
 MODELS = ("gmmn", "t-gmmn", "feature-matching", "improved-gan", "adversarial")
@@ -53,8 +54,11 @@ def run(options: argparse.Namespace) -> None:
     data = load(options.data, image_size=options.image_size)
     # A run that is resumed has its own seed.
     rng = 0 if options.seed is None and not has_run(options.out) else options.seed
-    train(options.model, data, options.out, settings, rng=rng, resume=options.resume, device=options.device)
-    print(f"The trained model, its log and samples are in {options.out}")
+    try:
+        train(options.model, data, options.out, settings, rng=rng, resume=options.resume, device=options.device)
+    except KeyboardInterrupt as stop:
+        raise type(stop)(f"{str(stop) or 'interrupted'}. Continue with --resume.") from None
+    say(f"The trained model, its log and samples are in {options.out}")
 
 
 def parse_setting(text: str) -> tuple[str, Any]:

@@ -5,16 +5,21 @@ from .comparing import compare
 from .comparison import Comparison
 from .costs import compare_cost
 from .exemplars import Exemplar, exemplars
+from .notices import Notice
 from .separability import separability
 from .settings import Settings
+from .slices import Condition, Slice
 from .weights import Weights, find_weights
 from .witness import witness, witness_values
 
 __all__ = [
     "Array",
     "Comparison",
+    "Condition",
     "Exemplar",
+    "Notice",
     "Settings",
+    "Slice",
     "Weights",
     "compare",
     "compare_cost",

@@ -1,49 +1,57 @@
-"""Split, learn, test, criticise: the one call for two samples of whatever kind."""
+"""Test and criticise: the one call for two samples of whatever kind."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
-import numpy as np
 from torch import Tensor
 
 from .._util.errors import InputError
 from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
 from ..data.options import Missing, check_options
+from ..data.tables import as_names
 from ..engine import MemoryLike, computing
-from ..kernels import Kernel
 from ..learning import Criterion, fitting
 from ..stats.pvalues import check_level
-from ..twosample.learned import run_learned_test
+from .automatic import AutomaticOptions, compare_automatically
 from .comparison import Comparison
-from .reading import Standardise, prepare
-from .settings import Settings
-from .weights import find_weights
-from .witness import witness_values
+from .learned import LearnedOptions, compare_learned
+from .reading import Standardise
 
-#: Steps and patience at the most, when weights are learned again to see how stable they are.
-_QUICK = {"steps": 150, "patience": 3}
+#: Defaults of the options that only learned tests have, and of those that only the automatic one has.
+_LEARNED = {
+    "criterion": "t",
+    "train": 0.5,
+    "swap": False,
+    "null": "auto",
+    "standardise": "auto",
+    "stability": 4,
+    "learning": None,
+}
+_AUTOMATIC = {"paired": False, "equal_groups": False, "kernels": None, "keep": None}
 
 
 def compare(
     X: Any,
     Y: Any,
-    kernel: Any = "ard",
+    test: Any = "auto",
     criterion: Criterion = "t",
     *,
+    kernel: Any = None,
     alpha: float = 0.05,
-    train: Any = 0.5,
-    swap: bool = False,
-    null: Literal["auto", "permutation", "binned"] = "auto",
     permutations: int = 999,
     groups: Any = None,
     strata: Any = None,
+    paired: bool = False,
+    equal_groups: bool = False,
+    kernels: Sequence[Any] | None = None,
     names: tuple[str, str] | None = None,
+    items: Any = None,
+    keep: Iterable[Any] | None = None,
     columns: Iterable[Any] | None = None,
     drop: Iterable[Any] | None = None,
     missing: Missing = "error",
@@ -51,38 +59,47 @@ def compare(
     image_size: tuple[int, int] | None = None,
     max_rows: int | None = None,
     features: Callable[[Tensor], Any] | None = None,
+    train: Any = 0.5,
+    swap: bool = False,
+    null: Literal["auto", "permutation", "binned"] = "auto",
     standardise: Standardise = "auto",
     stability: int = 4,
+    learning: Mapping[str, Any] | None = None,
     rng: RNG = None,
     max_memory: MemoryLike = None,
     threads: int | None = None,
     cluster: Any = None,
     progress: ProgressLike = None,
-    learning: Mapping[str, Any] | None = None,
 ) -> Comparison:
-    """Compare two samples: learn on one part of the rows what tells them apart, test and criticise on the other.
+    """Compare two samples: do they differ, how sure is that, how much, in which columns and in which rows?
+
+    The default needs no choice: the exact test of `two_sample_test`, and criticism of every row by a witness function
+    that was learned from other rows. The tests of Sutherland et al. 2017, which learn a kernel on one half of the rows
+    and test it on the other, are options.
 
     Parameters
     ----------
     X, Y
         The samples: arrays, tensors, tables, or paths of files and folders of images (see `tellapart.data`).
-    kernel
-        ``"ard"`` (a scale for each coordinate, which become the weights), ``"rbf"``, ``"full"``, ``"deep"``,
-        ``"witness"`` (the most powerful), or a kernel to start from.
+    test
+        ``"auto"``; or a kernel to learn: ``"ard"`` (a scale for each coordinate, which become the weights), ``"rbf"``,
+        ``"full"``, ``"deep"``, ``"witness"``, or a kernel to start from.
     criterion
         What is maximised while learning: ``"t"``, ``"power"`` or ``"mmd"``.
+    kernel
+        Another name of ``test``.
     alpha
         The level of the verdict.
-    train
-        The rows to learn from: their share, or their numbers as a pair of lists, or a `Split`.
-    swap
-        Also learn on the other part and test on this one; the two p-values are combined exactly.
-    null
-        ``"permutation"``, ``"binned"``, or ``"auto"``: binned for more than 20,000 tested rows.
-    permutations, groups, strata, rng
-        As in `mmd_test`.
+    permutations, groups, strata, paired, equal_groups, kernels
+        As in `two_sample_test`; learned tests take the first three.
     names
         What to call the samples; by default their file names, or X and Y.
+    items
+        Something to call each row by: texts, file names, ids. A pair of lists, or the name of a column, which is then
+        not compared.
+    keep
+        Columns to compare although they look better left out (see ``Comparison.noticed``): ids, running numbers,
+        dates that do not overlap. True keeps all.
     columns, drop
         Which columns of a table to take, or to leave out.
     missing
@@ -90,24 +107,26 @@ def compare(
     image_shape, image_size
         Declares that rows are the pixels of images of this shape; brings images to this (height, width).
     max_rows
-        Rows of each sample at the most (100,000); of larger samples that many are drawn at random.
+        Rows of each sample at the most; of larger samples that many are drawn at random. By default all, and 100,000
+        for learned tests, whose time grows with the square.
     features
         A function or module applied to the rows, batch by batch, whose output is compared.
+    train
+        Learned tests: the rows to learn from; their share, or their numbers as a pair of lists, or a `Split`.
+    swap
+        Learned tests: also learn on the other part and test on this one; the two p-values are combined exactly.
+    null
+        Learned tests: ``"permutation"``, ``"binned"``, or ``"auto"``: binned for more than 20,000 tested rows.
     standardise
-        See `tellapart.data.Encoding`. By default columns are, pixels are not.
+        Learned tests: see `tellapart.data.Encoding`. By default columns are, pixels are not.
     stability
-        How often weights are computed again, from other rows and seeds, to see how stable they are.
-    max_memory
-        As in `mmd_test`, for learning, the test, the witness function and the weights; beside the samples themselves,
-        which are held as they came, as numbers, and as the parts learned from and tested.
-    threads
-        How many threads to compute with; by default as many as torch uses.
-    cluster
-        As in `mmd_test`, for the test; learning and criticism are done here.
-    progress
-        As in `mmd_test`.
+        Learned tests: how often weights are computed again, from other rows and seeds, to see how stable they are.
     learning
-        More arguments for `fit_kernel`, such as ``{"steps": 200}``.
+        Learned tests: more arguments for `fit_kernel`, such as ``{"steps": 200}``.
+    rng
+        A seed, a ``torch.Generator`` or a NumPy generator.
+    max_memory, threads, cluster, progress
+        As in `two_sample_test`. The samples themselves are held beside it, as they came and as numbers.
 
     Returns
     -------
@@ -115,19 +134,27 @@ def compare(
 
     Notes
     -----
-    Learning costs ``steps`` batches; the test N²/2 kernel evaluations and, up to 20,000 tested rows, N² · permutations
-    operations of a matrix product.
+    Time that is linear in the rows. With a learned test, N²/2 kernel evaluations on top of learning and, up to 20,000
+    tested rows, N² · permutations operations of a matrix product.
 
     Examples
     --------
+    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> X, Y = rng.normal(size=(200, 3)), rng.normal(size=(200, 3)) * [1, 1, 2]
-    >>> c = compare(X, Y, rng=0, stability=0, learning={"steps": 50})
-    >>> c.reject(0.01), c.weights.leading(1)[0][0]
-    (True, '2')
+    >>> c = compare(X, Y, rng=0)
+    >>> c.pvalue, c.named_columns[0].name, c.named_columns[0].kind
+    (0.001, '2', 'scale')
     """
     start = time.perf_counter()
     check_level(alpha)
+    if kernel is not None:
+        if not (isinstance(test, str) and test == "auto"):
+            raise InputError("test and kernel are two names of one argument.", "Give {test} alone.", test=...)
+        test = kernel
+    automatic = isinstance(test, str) and test == "auto"
+    given = locals()
+    _check_applicable(given, automatic)
     check_permutations(permutations, alpha, swap)
     reading = check_options(
         columns=columns,
@@ -140,64 +167,30 @@ def compare(
         rng=seed_of(rng),
         max_memory=max_memory,
     )
-    seed, settings = reading.seed, fitting.Settings.from_mapping(criterion, learning)
     with computing(max_memory, cluster, progress, threads, title="compare") as compute:
-        data = prepare(
-            X, Y, reading, null=null, train=train, swap=swap, groups=groups, strata=strata, standardise=standardise
+        if automatic:
+            kept = True if keep is True else () if keep is None else as_names(keep, "keep")
+            chosen = AutomaticOptions(permutations, groups, strata, paired, equal_groups, kernels, kept)
+            return compare_automatically(X, Y, chosen, alpha, names, items, reading, compute, start)
+        settings = fitting.Settings.from_mapping(criterion, learning)
+        learned = LearnedOptions(
+            test, settings, criterion, train, swap, null, permutations, groups, strata, standardise, stability
         )
-        x, y = data.samples
-        test = run_learned_test(
-            x.values, y.values, kernel, settings, data.splits, data.null, permutations, seed, compute
-        )
-        here = compute.here()
-        learned_from = x.take(test.split.train_x), y.take(test.split.train_y)
-        tested = x.take(test.split.test_x), y.take(test.split.test_y)
-        witness_x, witness_y = (
-            witness_values(test.kernel, learned_from[0].values, learned_from[1].values, part.values, here)
-            for part in tested
-        )
+        return compare_learned(X, Y, learned, alpha, names, items, reading, compute, start)
 
-        def relearn(x: Tensor, y: Tensor, rng: np.random.Generator) -> Kernel:
-            quick = replace(settings, **{name: min(most, getattr(settings, name)) for name, most in _QUICK.items()})
-            return fitting.learn_kernel(x, y, kernel, quick, seed_of(rng), here)[0]
 
-        weights = find_weights(
-            test.kernel,
-            learned_from,
-            tested,
-            relearn,
-            repetitions=stability,
-            rng=np.random.default_rng([seed, 1]),
-            compute=here,
+def _check_applicable(given: Mapping[str, Any], automatic: bool) -> None:
+    """Complain about options of another test than the one chosen."""
+    others = _LEARNED if automatic else _AUTOMATIC
+    odd = [name for name, default in others.items() if not (given[name] is default or given[name] == default)]
+    if odd:
+        what = "a learned test" if automatic else "the automatic test"
+        advice = "Name one with {test}." if automatic else "Leave {test} out."
+        raise InputError(
+            f"{' and '.join(odd)} {'is an option' if len(odd) == 1 else 'are options'} of {what}.",
+            advice,
+            test="ard" if automatic else ...,
         )
-    return Comparison(
-        test=test,
-        alpha=alpha,
-        x=tested[0],
-        y=tested[1],
-        names=names or data.names,
-        witness_x=witness_x,
-        witness_y=witness_y,
-        weights=weights,
-        notes=data.notes,
-        settings=Settings(
-            kernel=kernel if isinstance(kernel, str) else type(kernel).__name__,
-            criterion=criterion,
-            train=train if isinstance(train, float) else None,
-            swap=swap,
-            null=data.null.name,
-            permutations=permutations,
-            seed=seed,
-            origins=(data.sources[0].origin or None, data.sources[1].origin or None),
-            rows=(len(x), len(y)),
-            kind=data.sources[0].kind,
-            reading=reading,
-        ),
-        seconds=time.perf_counter() - start,
-        _learned_from=learned_from,
-        _encoding=data.encoding,
-        _source=data.sources[0],
-    )
 
 
 def check_permutations(permutations: Any, alpha: float, swap: bool) -> None:

@@ -1,45 +1,66 @@
-"""What a comparison found: whether two samples differ, how sure that is, and where."""
+"""What a comparison found: whether two samples differ, how sure that is, how much, and where."""
 
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
 from os import PathLike
 from typing import Any
 
+from .._util.errors import spell_keyword
+from .._util.schema import stamp
+from .._util.shown import Shown
 from ..data import Encoding, Sample, Source
 from ..data.arrays import Array
-from ..engine import MemoryLike, computing
+from ..engine import Compute, MemoryLike, computing
 from ..kernels import Kernel
-from ..learning import History
-from ..learning.splits import Split
-from ..twosample import LearnedTest
-from .exemplars import Exemplar, exemplars
-from .separability import separability, separability_grade
+from ..stats.forms import FamilyVerdict
+from ..twosample import Finding, Findings, LearnedTest, TwoSampleResult
+from ..twosample.effects import percent
+from .exemplars import Exemplar, exemplars, row_numbers
+from .notices import Notice
+from .separability import separability_grade
 from .settings import Settings
+from .slices import Slice
 from .weights import Weights
-from .witness import witness_values
+
+Interval = tuple[float, float]
+
+#: Findings and slices that a summary shows.
+_SHOWN = 8
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
-    """The outcome of `compare`: whether two samples differ, how sure that is, and where.
+class Comparison(Shown):
+    """The outcome of `compare`: whether two samples differ, how sure that is, how much, and where.
 
     Attributes
     ----------
     test
-        The `LearnedTest`: p-value, statistic, null distribution, kernel, history, split.
+        The test: a `TwoSampleResult`, or the `LearnedTest` of a kernel.
     alpha
         The level of the verdict.
     x, y
-        The tested rows, encoded; ``x.shown`` shows them as they came.
+        The rows criticised, as numbers; ``x.shown`` shows them as they came. All rows; of a learned test, those tested.
     names
         What the samples are called.
     witness_x, witness_y
-        The witness function at the tested rows, estimated from the rows that were learned from.
+        The witness function at these rows, positive where X has more. It was learned from other rows: from those of
+        other folds, or from the half that was learned from.
+    auc, auc_interval
+        How separable the samples are by the witness function (0.5: not at all, 1: entirely), with 95 % confidence.
+    distance, distance_interval, distance_name
+        How far apart the samples are, with 95 % confidence where that is known, and which distance it is.
+    slices
+        Kinds of rows that are more frequent in one sample, found on one half of the rows and counted on the other.
     weights
-        How much each coordinate carries of the difference.
+        How much each coordinate carries of the difference, where a kernel was learned; else None.
+    noticed
+        What a person would notice first, and which columns were left out because of it.
+    items
+        What was given with ``items=``, for the rows of ``x`` and ``y``; or None.
     notes
         What was done to the data on the way.
     settings
@@ -48,20 +69,73 @@ class Comparison:
         How long it took.
     """
 
-    test: LearnedTest
+    test: TwoSampleResult | LearnedTest
     alpha: float
     x: Sample
     y: Sample
     names: tuple[str, str]
     witness_x: Array
     witness_y: Array
-    weights: Weights
+    auc: float
+    auc_interval: Interval
+    distance: float
+    distance_interval: Interval | None
+    distance_name: str
+    slices: tuple[Slice, ...]
+    weights: Weights | None
+    noticed: tuple[Notice, ...]
+    items: tuple[Array, Array] | None
     notes: tuple[str, ...]
     settings: Settings
     seconds: float
-    _learned_from: tuple[Sample, Sample] = field(repr=False)
+    _witness: Callable[[Any, Compute], Array] = field(repr=False)
     _encoding: Encoding = field(repr=False)
     _source: Source = field(repr=False)
+
+    @property
+    def learned(self) -> LearnedTest | None:
+        """The test, where it is that of a learned kernel."""
+        return self.test if isinstance(self.test, LearnedTest) else None
+
+    @property
+    def families(self) -> dict[str, FamilyVerdict]:
+        """The families of forms with their own p-values, the one that says most first; empty for learned tests."""
+        return {} if isinstance(self.test, LearnedTest) else self.test.families
+
+    @property
+    def columns(self) -> Findings:
+        """Every column with its effect and an adjusted p-value; empty for learned tests."""
+        return Findings() if isinstance(self.test, LearnedTest) else self.test.coordinates
+
+    @property
+    def pairs(self) -> Findings:
+        """Pairs of columns likewise."""
+        return Findings() if isinstance(self.test, LearnedTest) else self.test.pairs
+
+    @property
+    def named_columns(self) -> Findings:
+        """The columns that are said to differ: the test rejects, and so does the column's adjusted p-value."""
+        return self.columns.named(self.alpha) if self.reject() else Findings()
+
+    @property
+    def named_pairs(self) -> Findings:
+        """The pairs that are said to differ."""
+        return self.pairs.named(self.alpha) if self.reject() else Findings()
+
+    @property
+    def named_slices(self) -> tuple[Slice, ...]:
+        """The slices that are said to differ in frequency."""
+        return tuple(one for one in self.slices if one.pvalue <= self.alpha) if self.reject() else ()
+
+    @property
+    def rows_x(self) -> Array:
+        """For each row of ``x`` its number in the user's data, counted from 0."""
+        return row_numbers(self.x)
+
+    @property
+    def rows_y(self) -> Array:
+        """For each row of ``y`` its number in the user's data, counted from 0."""
+        return row_numbers(self.y)
 
     @property
     def pvalue(self) -> float:
@@ -71,7 +145,9 @@ class Comparison:
     @property
     def pvalue_floor(self) -> float:
         """The smallest p-value that so many permutations can give."""
-        return self.test.leading.test.pvalue_floor * len(self.test.halves)
+        if isinstance(self.test, LearnedTest):
+            return self.test.leading.test.pvalue_floor * len(self.test.halves)
+        return self.test.pvalue_floor
 
     @property
     def at_floor(self) -> bool:
@@ -81,12 +157,17 @@ class Comparison:
     @property
     def permutations(self) -> int:
         """How many draws the null distribution has."""
-        return self.test.leading.test.permutations
+        return len(self.null_distribution)
 
     @property
     def statistic(self) -> float:
-        """MMD² on the tested rows; for some kernels something else, which ``kernel.statistic_name`` names."""
+        """The statistic of the test, which `statistic_name` names."""
         return self.test.statistic
+
+    @property
+    def statistic_name(self) -> str:
+        """What the statistic is called."""
+        return self.test.statistic_name
 
     @property
     def null_distribution(self) -> Array:
@@ -94,37 +175,19 @@ class Comparison:
         return self.test.null_distribution
 
     @property
-    def kernel(self) -> Kernel:
-        """The learned kernel."""
-        return self.test.kernel
-
-    @property
-    def history(self) -> History:
-        """How the kernel was learned."""
-        return self.test.history
-
-    @property
-    def split(self) -> Split:
-        """Which rows were learned from and which were tested."""
-        return self.test.split
-
-    @property
-    def distance(self) -> float:
-        """The distance of the two samples under the learned kernel, 0 where the estimate is negative.
-
-        √MMD², or what ``kernel.distance_name`` says.
-        """
-        return self.kernel.distance(self.statistic)
-
-    @cached_property
-    def auc(self) -> float:
-        """How separable the samples are by the witness function: 0.5 not at all, 1 entirely."""
-        return separability(self.witness_x, self.witness_y)
+    def kernel(self) -> Kernel | None:
+        """The learned kernel, if there is one."""
+        return None if self.learned is None else self.learned.kernel
 
     @property
     def separability_grade(self) -> str:
         """The AUC in a word, such as ``"fairly"``."""
         return separability_grade(self.auc)
+
+    @property
+    def largest_effect(self) -> float:
+        """The largest effect, in size, of the columns and pairs that are said to differ; 0 where there are none."""
+        return max((abs(one.effect) for one in (*self.named_columns, *self.named_pairs)), default=0.0)
 
     def reject(self, alpha: float | None = None) -> bool:
         """Whether the test rejects at level ``alpha``, by default that of the comparison."""
@@ -137,78 +200,126 @@ class Comparison:
         on. There is a value for each row of it; with ``missing="drop"``, for each row without missing values.
         """
         at = self._encoding.encode(self._source.like(Z, "Z")).values
-        x, y = (sample.values for sample in self._learned_from)
         with computing(max_memory) as compute:
-            return witness_values(self.kernel, x, y, at, compute)
+            return self._witness(at, compute)
 
     def exemplars(self, count: int = 8) -> list[Exemplar]:
-        """The tested rows of each sample where X has more, where Y has more, and where there is no difference."""
-        return exemplars(self.x, self.y, self.witness_x, self.witness_y, count)
+        """The rows of each sample where X has more, where Y has more, and where there is no difference."""
+        return exemplars(self.x, self.y, self.witness_x, self.witness_y, count, self.items)
 
     def verdict(self) -> str:
         """A sentence: whether the samples differ, with the p-value."""
         word = "The samples differ" if self.reject() else f"No difference is seen at level {self.alpha:g}"
         return f"{word} ({self.pvalue_text()}, {self.permutations} permutations)."
 
-    def pvalue_text(self) -> str:
-        """The p-value for people, such as ``"p ≤ 0.001"`` where it is as small as it can be."""
-        return f"p ≤ {self.pvalue_floor:.3g}" if self.at_floor else f"p = {self.pvalue:.3g}"
+    def pvalue_text(self, pvalue: float | None = None) -> str:
+        """A p-value for people (by default that of the test), such as ``"p ≤ 0.001"`` where it cannot be smaller."""
+        p = self.pvalue if pvalue is None else pvalue
+        return f"p ≤ {self.pvalue_floor:.3g}" if p <= self.pvalue_floor * (1 + 1e-9) else f"p = {p:.3g}"
 
-    def summary(self) -> str:
-        """The verdict, the size of the difference, and what it was computed from, in a few lines of text."""
-        distance = self.kernel.distance_name
+    def summary(self, spell: Callable[[str, Any], str] = spell_keyword) -> str:
+        """The verdict, what is noticed first, how large the difference is and where, in a few lines of text.
+
+        ``spell`` writes arguments, for those who do not call this from Python.
+        """
+        low, high = self.auc_interval
         lines = [
+            *(f"First: {notice.text}" for notice in self.noticed if notice.kind in ("same data", "shared rows")),
             self.verdict(),
-            f"Separability (AUC of the witness): {self.auc:.3f}, {self.separability_grade} separable. "
-            f"{distance[0].upper()}{distance[1:]} {self.distance:.3g}.",
+            f"Separability (AUC of the witness): {self.auc:.3f} [{low:.3f}, {high:.3f}], {self.separability_grade} "
+            f"separable. {self._distance_text()}",
         ]
-        if self.reject():
+        for what, found in (("Columns", self.named_columns), ("Pairs of columns", self.named_pairs)):
+            lines += _listed(f"{what} that differ", [self.describe(one) for one in found])
+        lines += _listed("Kinds of rows that differ in number", [self.describe(one) for one in self.named_slices])
+        if self.reject() and self.weights is not None:
             leading = ", ".join(f"{name} {weight:.3f}" for name, weight in self.weights.leading())
             lines.append(f"Largest weights: {leading}.")
+        lines.append(self._how())
+        others = (notice.text for notice in self.noticed if notice.kind not in ("same data", "shared rows"))
+        left_out = [column for notice in self.noticed if notice.left_out for column in notice.columns]
+        how = [f"To compare what was left out, give {spell('keep', left_out)}."] if left_out else []
+        return "\n".join([*lines, *others, *how, *self.notes])
+
+    def describe(self, one: Finding | Slice) -> str:
+        """A column, a pair or a slice in words, with its p-value."""
+        if isinstance(one, Finding):
+            return f"{one.name}: {one.words}, {self.pvalue_text(one.pvalue)}"
+        times = f", ×{one.ratio:.2g}" if math.isfinite(one.ratio) else ""
+        shares = f"{percent(one.share_x)} of {self.names[0]}, {percent(one.share_y)} of {self.names[1]}"
+        return f"{one.text}: {shares}{times}, {self.pvalue_text(one.pvalue)}"
+
+    def _distance_text(self) -> str:
+        name = f"{self.distance_name[0].upper()}{self.distance_name[1:]}"
+        interval = "" if self.distance_interval is None else " [{:.3g}, {:.3g}]".format(*self.distance_interval)
+        return f"{name} {self.distance:.3g}{interval}."
+
+    def _how(self) -> str:
         first, second = self.names
-        lines.append(
-            f"Learned from {len(self.split.train_x)} + {len(self.split.train_y)} rows, tested on "
-            f"{len(self.split.test_x)} + {len(self.split.test_y)} ({first}, {second}), seed {self.test.seed}, "
-            f"{self.seconds:.1f} s."
+        end = f"seed {self.settings.seed}, {self.seconds:.1f} s."
+        if self.learned is None:
+            return f"Every row was used: {len(self.x):,} of {first} and {len(self.y):,} of {second}, {end}"
+        split = self.learned.split
+        text = (
+            f"Learned from {len(split.train_x)} + {len(split.train_y)} rows, tested on "
+            f"{len(split.test_x)} + {len(split.test_y)} ({first}, {second}), {end}"
         )
-        if len(self.test.halves) == 2:
-            one, two = (half.test.pvalue for half in self.test.halves)
-            lines.append(
-                f"Each half was learned from once and tested once: p = {one:.3g} and {two:.3g}. All other numbers are "
-                "those of the half with the smaller p."
+        if len(self.learned.halves) == 2:
+            one, two = (half.test.pvalue for half in self.learned.halves)
+            text += (
+                f"\nEach half was learned from once and tested once: p = {one:.3g} and {two:.3g}. All other numbers "
+                "are those of the half with the smaller p."
             )
-        return "\n".join([*lines, *self.notes])
+        return text
 
     def to_dict(self) -> dict[str, Any]:
         """Everything a program may want to know, as plain Python values."""
-        weights = {"names": list(self.weights.names), "values": self.weights.values.tolist()}
-        for bound in ("low", "high"):
-            found = getattr(self.weights, bound)
-            weights[bound] = None if found is None else found.tolist()
-        return {
+        settings = self.settings.to_dict()
+        return stamp("comparison") | {
             "pvalue": self.pvalue,
             "pvalue_floor": self.pvalue_floor,
             "permutations": self.permutations,
             "statistic": self.statistic,
-            "statistic_name": self.kernel.statistic_name,
+            "statistic_name": self.statistic_name,
             "alpha": self.alpha,
             "differ": self.reject(),
             "verdict": self.verdict(),
-            "distance": self.distance,
-            "distance_name": self.kernel.distance_name,
-            "auc": self.auc,
             "names": list(self.names),
-            "weights": weights | {"meaning": self.weights.meaning},
-            "exemplars": [vars(exemplar) for exemplar in self.exemplars()],
+            "auc": self.auc,
+            "auc_interval": list(self.auc_interval),
+            "distance": self.distance,
+            "distance_name": self.distance_name,
+            "distance_interval": None if self.distance_interval is None else list(self.distance_interval),
+            "families": {name: vars(family) for name, family in self.families.items()},
+            "columns": self.columns.to_list(),
+            "pairs": self.pairs.to_list(),
+            "named": {
+                "columns": [one.name for one in self.named_columns],
+                "pairs": [one.name for one in self.named_pairs],
+                "slices": [one.text for one in self.named_slices],
+            },
+            "slices": [one.to_dict() | self._members(one) for one in self.slices],
+            "noticed": [notice.to_dict() for notice in self.noticed],
+            "weights": None if self.weights is None else self.weights.to_dict(),
+            "exemplars": [exemplar.to_dict() for exemplar in self.exemplars()],
+            "rows": {"x": self.rows_x.tolist(), "y": self.rows_y.tolist()},
+            "witness": {"x": self.witness_x.tolist(), "y": self.witness_y.tolist()},
             "notes": list(self.notes),
-            "settings": self.settings.to_dict() | {"learned kernel": repr(self.kernel)},
+            "settings": settings if self.kernel is None else settings | {"learned_kernel": repr(self.kernel)},
             "seconds": self.seconds,
             "test": self.test.to_dict(),
         }
 
+    def _members(self, one: Slice) -> dict[str, Any]:
+        """Original row numbers of a few members."""
+        return {
+            "exemplars_x": self.rows_x[one.members_x[:_SHOWN]].tolist(),
+            "exemplars_y": self.rows_y[one.members_y[:_SHOWN]].tolist(),
+        }
+
     def to_json(self) -> str:
         """What `to_dict` returns, as JSON."""
-        return json.dumps(self.to_dict())
+        return json.dumps(self.to_dict(), allow_nan=False)
 
     def to_html(self, path: str | PathLike[str], command: str | None = None) -> None:
         """Write a report: one HTML file that needs nothing else."""
@@ -218,3 +329,10 @@ class Comparison:
 
     def __repr__(self) -> str:
         return f"Comparison({self.verdict()} AUC = {self.auc:.3f})"
+
+
+def _listed(title: str, found: list[str]) -> list[str]:
+    if not found:
+        return []
+    more = [f"  … and {len(found) - _SHOWN} more"] if len(found) > _SHOWN else []
+    return [f"{title}:", *(f"  {one}" for one in found[:_SHOWN]), *more]

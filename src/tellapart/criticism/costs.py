@@ -11,10 +11,11 @@ from .._util.errors import InputError
 from .._util.rng import RNG, seed_of
 from ..data.options import Missing, check_options
 from ..engine import Cost, MemoryLike, computing
-from ..learning import Criterion
+from ..learning import Criterion, fitting
 from ..stats.pvalues import check_level
 from ..twosample.costs import cost_of_learned_test
 from .comparing import check_permutations
+from .learned import LearnedOptions
 from .reading import Standardise, prepare
 
 
@@ -71,9 +72,11 @@ def compare_cost(
         max_memory=max_memory,
     )
     with computing(max_memory, cluster, threads=threads) as compute:
-        data = prepare(
-            X, Y, reading, null=null, train=train, swap=swap, groups=groups, strata=strata, standardise=standardise
+        settings = fitting.Settings.from_mapping(criterion, None)
+        how = LearnedOptions(
+            kernel, settings, criterion, train, swap, null, permutations, groups, strata, standardise, 0
         )
+        data = prepare(X, Y, None, reading, how)
         return cost_of_learned_test(
             data.samples[0].values,
             data.samples[1].values,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -17,18 +17,40 @@ Level: TypeAlias = Literal["more of X", "more of Y", "no difference"]
 class Exemplar:
     """A row at a level of the witness function.
 
-    ``sample`` is ``"X"`` or ``"Y"``, ``index`` its position among the tested rows of that sample, ``where`` what the
-    user calls it, and ``level`` whether it lies where X has more, where Y has more, or where there is no difference.
+    Attributes
+    ----------
+    sample
+        ``"X"`` or ``"Y"``.
+    row
+        Its number in the user's data, counted from 0.
+    where
+        What the user calls it: ``"row 17"``, or the file of an image.
+    item
+        What was given for it with ``items=``, or None.
+    value
+        The witness function there.
+    level
+        Whether it lies where X has more, where Y has more, or where there is no difference.
+    position
+        Where it stands in ``x`` or ``y`` of the comparison.
     """
 
     sample: Literal["X", "Y"]
-    index: int
+    row: int
     where: str
+    item: str | None
     value: float
     level: Level
+    position: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """What it is to the user, as plain Python values."""
+        return {name: value for name, value in vars(self).items() if name != "position"}
 
 
-def exemplars(x: Sample, y: Sample, of_x: Array, of_y: Array, count: int = 8) -> list[Exemplar]:
+def exemplars(
+    x: Sample, y: Sample, of_x: Array, of_y: Array, count: int = 8, items: tuple[Array, Array] | None = None
+) -> list[Exemplar]:
     """The ``count`` rows of each sample with the largest, the smallest and the most neutral witness values.
 
     (Lloyd & Ghahramani 2015.) Where the witness is largest, rows of X are what Y lacks, and rows of Y, if there are
@@ -36,10 +58,16 @@ def exemplars(x: Sample, y: Sample, of_x: Array, of_y: Array, count: int = 8) ->
     """
     pooled = np.concatenate([of_x, of_y])
     neutral = (of_x.mean() + of_y.mean()) / 2 if pooled.min() > 0 or pooled.max() < 0 else 0.0
-    return [*_of_sample("X", x, of_x, neutral, count), *_of_sample("Y", y, of_y, neutral, count)]
+    known = items or (None, None)
+    return [
+        *_of_sample("X", x, of_x, neutral, count, known[0]),
+        *_of_sample("Y", y, of_y, neutral, count, known[1]),
+    ]
 
 
-def _of_sample(name: Literal["X", "Y"], sample: Sample, values: Array, neutral: float, count: int) -> list[Exemplar]:
+def _of_sample(
+    name: Literal["X", "Y"], sample: Sample, values: Array, neutral: float, count: int, items: Array | None
+) -> list[Exemplar]:
     order = np.argsort(values, kind="stable")
     few = min(count, len(values))
     levels: dict[Level, Array] = {
@@ -47,9 +75,17 @@ def _of_sample(name: Literal["X", "Y"], sample: Sample, values: Array, neutral: 
         "no difference": np.argsort(np.abs(values - neutral), kind="stable")[:few],
         "more of Y": order[:few],
     }
+    numbers = row_numbers(sample)
 
     def exemplar(i: int, level: Level) -> Exemplar:
         where = f"row {i}" if sample.shown is None else sample.shown.where(i)
-        return Exemplar(name, i, where, float(values[i]), level)
+        item = None if items is None else str(items[i])
+        return Exemplar(name, int(numbers[i]), where, item, float(values[i]), level, i)
 
     return [exemplar(i, level) for level, rows in levels.items() for i in rows.tolist()]
+
+
+def row_numbers(sample: Sample) -> Array:
+    """The number of each row in the user's data."""
+    found = getattr(sample.shown, "numbers", None)
+    return np.arange(len(sample)) if found is None else np.asarray(found)

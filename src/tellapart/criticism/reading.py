@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+import numpy as np
+
+from .._util.errors import InputError
 from ..data import Encoding, Sample, Source
+from ..data.arrays import Array
+from ..data.mixed import display_names, take_labels
 from ..data.options import ReadOptions
-from ..data.read import read_pair_with
+from ..data.read import check_pair, open_pair
+from ..data.shared import find_shared_rows, hash_rows
 from ..learning.splits import Split
 from ..stats.nulls import Binned, Null, Permutation
 from ..twosample.learned import check_learned_null, split_samples
+from .exemplars import row_numbers
+
+if TYPE_CHECKING:
+    from .learned import LearnedOptions
 
 #: Rows of each sample at the most, unless ``max_rows`` says otherwise: time grows with the square.
 ROWS = 100_000
@@ -19,6 +30,8 @@ ROWS = 100_000
 PERMUTED = 20_000
 
 Standardise: TypeAlias = Literal["auto"] | bool
+#: For each sample one value for each row of the user's data.
+Labels: TypeAlias = tuple[Array, Array]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +48,8 @@ class Prepared:
         The null distribution of the test.
     splits
         Which rows to learn from and which to test; with swapped halves, twice.
+    items
+        What to call the rows of the user's data by, if that was given.
     """
 
     sources: tuple[Source, Source]
@@ -42,16 +57,13 @@ class Prepared:
     encoding: Encoding
     null: Null
     splits: list[Split]
+    items: Labels | None = None
 
     @property
     def names(self) -> tuple[str, str]:
         """Files by as much of their paths as tells them apart; or X and Y."""
-        x, y = (source.origin for source in self.sources)
-        if not x or not y:
-            return x or "X", y or "Y"
-        a, b = x.rstrip("/").split("/"), y.rstrip("/").split("/")
-        depth = next((k for k in range(1, max(len(a), len(b)) + 1) if a[-k:] != b[-k:]), 1)
-        return "/".join(a[-depth:]), "/".join(b[-depth:])
+        first, second = display_names(self.sources)
+        return first, second
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -59,34 +71,65 @@ class Prepared:
         return tuple(f"{source.label}: {note}" for source in self.sources for note in source.notes)
 
 
-def prepare(
-    X: Any,
-    Y: Any,
-    options: ReadOptions,
-    *,
-    null: Literal["auto", "permutation", "binned"],
-    train: Any,
-    swap: bool,
-    groups: Any,
-    strata: Any,
-    standardise: Standardise,
-) -> Prepared:
-    """Read, match, split and encode two samples."""
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """Two samples whose values are not checked yet, and what was given for their rows."""
+
+    sources: tuple[Source, Source]
+    labels: dict[str, Any]
+
+
+def open_samples(X: Any, Y: Any, options: ReadOptions, labels: Mapping[str, Any]) -> Opened:
+    """The samples without the columns that say something of rows (groups, strata, items), and what these say."""
+    given, parts, own = dict(labels), [X, Y], options
+    for kind, column in labels.items():
+        if isinstance(column, str):
+            found = [take_labels(part, name, column, own) for part, name in zip(parts, ("X", "Y"), strict=True)]
+            given[kind] = found[0][2], found[1][2]
+            parts, own = [part for part, _, _ in found], found[0][1]
+    return Opened(open_pair(parts[0], parts[1], ("X", "Y"), own), given)
+
+
+def check_items(items: Any, sources: tuple[Source, Source]) -> Labels | None:
+    """A pair of lists, one item for each row of the user's data."""
+    if items is None:
+        return None
+    if not isinstance(items, (tuple, list)) or len(items) != 2:
+        raise InputError("items must be a pair of lists, one for each sample, or the name of a column.")
+    first, second = (np.asarray(part, dtype=object) for part in items)
+    for part, source in zip((first, second), sources, strict=True):
+        if part.ndim != 1 or len(part) <= int(source.numbers.max(initial=-1)):
+            raise InputError(f"items must have one for each row of {source.label}, but has {len(part)}.")
+    return first, second
+
+
+def take_items(items: Labels | None, samples: tuple[Sample, Sample]) -> Labels | None:
+    """Those of the rows of these samples."""
+    return None if items is None else (items[0][row_numbers(samples[0])], items[1][row_numbers(samples[1])])
+
+
+def prepare(X: Any, Y: Any, items: Any, options: ReadOptions, how: LearnedOptions) -> Prepared:
+    """Read, match, split and encode two samples for a learned test."""
     limit = options.max_rows or ROWS
-    x, y = read_pair_with(X, Y, ("X", "Y"), replace(options, max_rows=limit))
+    opened = open_samples(X, Y, replace(options, max_rows=limit), {"items": items})
+    x, y = check_pair(*opened.sources)
     x, y = _note_drawn(x, limit), _note_drawn(y, limit)
+    null, groups, strata = how.null, how.groups, how.strata
     relabelling: Null = Permutation(groups, strata) if null != "binned" else check_learned_null(null, groups, strata)
-    splits = split_samples(len(x), len(y), train, swap, relabelling, options.seed)
+    shared = find_shared_rows(hash_rows(x), hash_rows(y))
+    if shared is not None:
+        x = replace(x, notes=(f"{shared} Equal rows are learned from or tested together.", *x.notes))
+    splits = split_samples(len(x), len(y), how.train, how.swap, relabelling, options.seed, shared)
     tested = len(splits[0].test_x) + len(splits[0].test_y)
     if null == "auto" and groups is None and strata is None and tested > PERMUTED:
         relabelling = Binned()
     # With swapped halves every row is tested, so that the encoding looks at all of them: it does not look at labels.
-    rows_x, rows_y = (None, None) if swap else (splits[0].train_x, splits[0].train_y)
-    encoding = Encoding.fit_matched(x, y, rows_x, rows_y, standardise)
+    rows_x, rows_y = (None, None) if how.swap else (splits[0].train_x, splits[0].train_y)
+    encoding = Encoding.fit_matched(x, y, rows_x, rows_y, how.standardise)
     samples = encoding.encode(x), encoding.encode(y)
-    if standardise:
+    if how.standardise:
         samples = _as_single(samples[0]), _as_single(samples[1])
-    return Prepared((x, y), samples, encoding, relabelling, splits)
+    return Prepared((x, y), samples, encoding, relabelling, splits, check_items(opened.labels["items"], (x, y)))
 
 
 def columns_of(sample: Sample) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 from ..data.arrays import Array
 
 #: What an AUC below a limit is called.
-_GRADES = ((0.55, "hardly"), (0.65, "weakly"), (0.8, "fairly"), (0.9, "well"), (math.inf, "almost fully"))
+GRADES = ((0.55, "hardly"), (0.65, "weakly"), (0.8, "fairly"), (0.9, "well"), (math.inf, "almost fully"))
 
 
 def separability(of_x: Array, of_y: Array) -> float:
@@ -31,4 +31,4 @@ def separability_grade(auc: float) -> str:
     >>> separability_grade(0.7)
     'fairly'
     """
-    return next(word for limit, word in _GRADES if auc < limit)
+    return next(word for limit, word in GRADES if auc < limit)

@@ -28,24 +28,28 @@ class Settings:
 
     Attributes
     ----------
-    kernel
-        The name of what was learned, or the class of the kernel it started from.
-    train
-        The share of rows to learn from; None where the rows were given.
+    test
+        ``"auto"``; or the name of what was learned, or the class of the kernel it started from.
+    criterion, train, swap
+        How a kernel was learned: what was maximised, the share of rows to learn from (None where the rows were given),
+        and whether both halves were.
+    keep
+        Columns that were kept although they are better left out.
     origins, rows, kind
         The files or folders of the samples (None for what was in memory), their numbers of rows, and what rows are.
     """
 
-    kernel: str
-    criterion: str
-    train: float | None
-    swap: bool
+    test: str
     null: str
     permutations: int
     seed: int
     origins: tuple[str | None, str | None]
     rows: tuple[int, int]
     kind: str
+    criterion: str | None = None
+    train: float | None = None
+    swap: bool = False
+    keep: tuple[str, ...] = ()
     reading: ReadOptions = field(default_factory=ReadOptions)
     versions: dict[str, str] = field(default_factory=_versions)
 
@@ -56,13 +60,18 @@ class Settings:
             "y": self.origins[1],
             "rows": list(self.rows),
             "kind": self.kind,
-            "kernel": self.kernel,
-            "criterion": self.criterion,
-            "train": "given" if self.train is None else self.train,
-            "swap": self.swap,
+            "test": self.test,
+            **self._learning(),
             "null": self.null,
             "permutations": self.permutations,
             "seed": self.seed,
+            "keep": list(self.keep),
             "reading": self.reading.to_dict(),
             "versions": self.versions,
         }
+
+    def _learning(self) -> dict[str, Any]:
+        if self.criterion is None:
+            return {}
+        train = "given" if self.train is None else self.train
+        return {"kernel": self.test, "criterion": self.criterion, "train": train, "swap": self.swap}

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from .._util.shown import Shown
 from ..data import Sample
 from ..data.arrays import Array
 from ..engine.compute import Compute
@@ -31,7 +32,7 @@ _WITNESS_POINTS = 6000
 
 
 @dataclass(frozen=True, eq=False)
-class Weights:
+class Weights(Shown):
     """How much each coordinate carries of the difference; all together 1.
 
     Attributes
@@ -60,6 +61,16 @@ class Weights:
         """The largest weights with their names."""
         order = np.argsort(-self.values, kind="stable")[:count]
         return [(self.names[i], float(self.values[i])) for i in order]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Names, values, their ranges and what they mean, as plain Python values."""
+        return {
+            "names": list(self.names),
+            "values": self.values.tolist(),
+            "low": None if self.low is None else self.low.tolist(),
+            "high": None if self.high is None else self.high.tolist(),
+            "meaning": self.meaning,
+        }
 
 
 def find_weights(

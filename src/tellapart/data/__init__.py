@@ -14,7 +14,7 @@
 """
 
 from .encoding import Encoding
-from .lazy import Lazy, Paired, Points, compact, in_memory, reindex, take_rows
+from .lazy import Lazy, Paired, Points, check_unchanged, compact, in_memory, reindex, take_rows
 from .matching import match
 from .paths import check_path
 from .points import as_pair, as_points, as_sample
@@ -35,6 +35,7 @@ __all__ = [
     "as_points",
     "as_sample",
     "check_path",
+    "check_unchanged",
     "compact",
     "in_memory",
     "match",

@@ -72,6 +72,23 @@ def float_type(array: Array) -> torch.dtype:
     return torch.float32 if fits_single(array.dtype) else torch.float64
 
 
+def check_exact(array: Array, name: str) -> None:
+    """Complain about whole numbers beyond 2**53, if some that differ become the same float."""
+    if array.dtype.kind not in "iu" or array.dtype.itemsize < 8 or not array.size:
+        return
+    if int(array.max()) <= 2**53 and int(array.min()) >= -(2**53):
+        return
+    large = np.unique(array)
+    rounded = large.astype(np.float64)
+    merged = np.flatnonzero(rounded[1:] == rounded[:-1])
+    if len(merged):
+        first, second = (int(large[merged[0] + k]) for k in range(2))
+        raise InputError(
+            f"{name} has whole numbers beyond 2**53 that floats cannot tell apart, such as {first} and {second}. Leave "
+            "them out if they are identifiers, or subtract an offset."
+        )
+
+
 def check_rows(shape: tuple[int, ...], name: str) -> None:
     """There must be rows, and something in them."""
     if not shape:

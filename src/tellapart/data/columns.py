@@ -12,15 +12,19 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from .._util.errors import InputTypeError
-from .arrays import Array, fits_single
+from .._util.text import printable, shorten
+from .arrays import Array, check_exact, fits_single
+from .written import are_codes, looks_like, read_written
 
 ColumnKind: TypeAlias = Literal["number", "boolean", "date", "text"]
 
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:?\d\d)?)?")
 _EPOCH = datetime(1970, 1, 1)
 _DAY = timedelta(days=1)
-#: A column counts as numbers with mistakes in it up to so many different texts, and from more different numbers on.
-_MOST_STRAYS, _FEWEST_NUMBERS = 5, 5
+#: A column counts as numbers with mistakes in it from more different numbers on.
+_FEWEST_NUMBERS = 5
+#: Characters of a cell that are shown.
+_LONGEST_CELL = 500
 _NESTED = (list, tuple, dict, set, frozenset, bytes, bytearray, complex, np.complexfloating, np.ndarray)
 
 
@@ -43,6 +47,8 @@ class Column:
         Whether the user said that these are categories, so that numbers among them are no mistake.
     single
         Whether float32 holds every value exactly.
+    remark
+        How it was read, where that is worth saying.
     """
 
     name: str
@@ -51,6 +57,7 @@ class Column:
     levels: tuple[str, ...] = ()
     categorical: bool = False
     single: bool = False
+    remark: str = ""
 
     def __len__(self) -> int:
         return len(self.values)
@@ -74,7 +81,7 @@ class Column:
         if value < 0 if self.kind == "text" else np.isnan(value):
             return ""
         if self.kind == "text":
-            return self.levels[int(value)]
+            return shorten(self.levels[int(value)], _LONGEST_CELL)
         if self.kind == "boolean":
             return str(bool(value))
         if self.kind == "date":
@@ -107,6 +114,7 @@ def column_from_array(name: str, array: Array, label: str, *, categorical: bool 
     if kind == "b":
         return Column(name, "boolean", array.astype(np.float64), single=True)
     if kind in "iuf":
+        check_exact(array, f"{label}: column {name!r}")
         return Column(name, "number", array.astype(np.float64), single=fits_single(array.dtype))
     if kind in "mM":
         days = array.astype(f"{kind}8[us]").astype(np.int64) / 86_400e6
@@ -115,16 +123,20 @@ def column_from_array(name: str, array: Array, label: str, *, categorical: bool 
 
 
 def column_from_codes(name: str, codes: Array, levels: tuple[str, ...], *, categorical: bool) -> Column:
-    """A column of texts that are already numbered (-1: missing). If all are dates, they are read as such."""
+    """A column of texts that are already numbered (-1: missing). If all are numbers or dates, they are read as such."""
     if levels and not categorical and all(_ISO_DATE.fullmatch(level) for level in levels):
         try:
             days = np.array([*(_days_since_epoch(_parse_date(level)) for level in levels), np.nan])
             return Column(name, "date", days[codes])
         except ValueError:
             pass  # 2024-13-45 looks like a date, but is none
+    written = None if categorical else read_written(levels)
+    if written is not None and not written.problem:
+        return Column(name, written.kind, np.array([*written.values, np.nan])[codes], remark=written.remark)
     # Two levels may have one text: the categories 1 and "1".
     place: dict[str, int] = {}
-    merged = np.array([*(place.setdefault(level, len(place)) for level in levels), -1], dtype=np.int32)
+    shown = map(printable, levels)
+    merged = np.array([*(place.setdefault(level, len(place)) for level in shown), -1], dtype=np.int32)
     return Column(name, "text", merged[codes], tuple(place), categorical)
 
 
@@ -143,31 +155,35 @@ def is_missing(value: Any) -> bool:
     return isinstance(value, (float, np.floating, np.datetime64, np.timedelta64, Decimal)) and bool(value != value)
 
 
-def find_strays(column: Column) -> Array | None:
-    """Rows of the few texts in a column that is otherwise numbers; None where it is not such a column.
+def find_problem(column: Column) -> str:
+    """Why a column whose texts are all numbers or dates could not be read as such; empty where there is nothing."""
+    if column.kind != "text" or column.categorical:
+        return ""
+    written = read_written(list(column.used_levels()))
+    return written.problem if written is not None else ""
+
+
+def find_strays(column: Column) -> tuple[Array, str] | None:
+    """Rows of the few texts in a column that is otherwise numbers or dates, and what it is otherwise.
 
     >>> column = column_from_array("age", np.array(["31", "47", "?", *map(str, range(40))], dtype=object), "X")
     >>> find_strays(column)
-    array([2])
+    (array([2]), 'number')
     """
     if column.kind != "text" or column.categorical:
         return None
     counts = np.bincount(column.values[column.values >= 0], minlength=len(column.levels))
-    strays = np.array([not _is_number(level) for level in column.levels], bool)
-    numbers = int(counts[~strays].sum())
-    few = 0 < np.count_nonzero(strays & (counts > 0)) <= _MOST_STRAYS
-    if not few or np.count_nonzero(~strays & (counts > 0)) <= _FEWEST_NUMBERS or numbers < 0.9 * counts.sum():
-        return None
-    found: Array = np.flatnonzero(np.append(strays, False)[column.values])
-    return found
+    looks = np.array([looks_like(level) or _looks_iso(level) or "" for level in column.levels])
+    for kind in ("number", "date"):
+        good = looks == kind
+        enough = np.count_nonzero(good & (counts > 0)) > _FEWEST_NUMBERS and counts[good].sum() >= 0.9 * counts.sum()
+        if enough and counts[~good].any() and not are_codes(column.levels):
+            return np.flatnonzero(np.append(~good, False)[column.values]), kind
+    return None
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+def _looks_iso(text: str) -> str:
+    return "date" if _ISO_DATE.fullmatch(text) else ""
 
 
 def _from_objects(name: str, array: Array, label: str, categorical: bool) -> Column:
@@ -189,6 +205,7 @@ def _from_objects(name: str, array: Array, label: str, categorical: bool) -> Col
     if all_are(bool, np.bool_) and types:
         return column_of("boolean", [float(value) for value in present])
     if all_are(Real, Decimal, np.bool_):
+        _check_integers(present, f"{label}: column {name!r}")
         return column_of("number", [_float(value) for value in present])
     if all_are(date, np.datetime64):
         return column_of("date", [_days_since_epoch(value) for value in present])
@@ -200,6 +217,13 @@ def _from_objects(name: str, array: Array, label: str, categorical: bool) -> Col
     codes = np.full(len(array), -1, np.int32)
     codes[there] = [place.setdefault(str(value), len(place)) for value in present]
     return column_from_codes(name, codes, tuple(place), categorical=categorical)
+
+
+def _check_integers(values: Array, name: str) -> None:
+    """`check_exact` for whole numbers of Python, which may be larger than any of NumPy's."""
+    large = {value for value in values if isinstance(value, int) and -(2**63) <= value < 2**63 and abs(value) > 2**53}
+    if large:
+        check_exact(np.array(sorted(large)), name)
 
 
 def _float(value: Any) -> float:

@@ -8,12 +8,15 @@ import numpy as np
 
 from .._util.errors import InputTypeError
 from .._util.extras import extra
+from .._util.text import printable, shorten
 from .arrays import Array
 from .columns import Column, column_from_array, column_from_codes
 from .tables import Table, select_columns, unique_names
 
 #: Libraries whose frames are known by name; others by the Arrow PyCapsule interface.
 _LIBRARIES = ("pandas", "polars", "pyarrow", "duckdb", "modin", "cudf", "ibis", "sqlframe", "pyspark", "dask_expr")
+#: Characters of a column's name.
+_LONGEST_NAME = 200
 _DASK_FRAME = "dask.dataframe"
 
 
@@ -41,7 +44,10 @@ def table_from_frame(frame: Any, label: str) -> Table:
     """The columns of a narwhals DataFrame, or of what narwhals takes for one."""
     narwhals = extra("narwhals", group="tables", what="Reading DataFrames")
     frame = frame if isinstance(frame, narwhals.DataFrame) else open_frame(frame, label)
-    return Table(tuple(_column(narwhals, name, frame[name], label) for name in frame.columns))
+    shown = unique_names(shorten(printable(name), _LONGEST_NAME) for name in frame.columns)
+    return Table(
+        tuple(_column(narwhals, name, frame[given], label) for name, given in zip(shown, frame.columns, strict=True))
+    )
 
 
 def _as_narwhals(narwhals: Any, data: Any, label: str) -> Any:

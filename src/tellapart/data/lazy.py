@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import torch
@@ -29,6 +29,14 @@ class Store(Protocol):
 
     def rows(self, index: slice | Array) -> Array:
         """Some rows, by a slice or by positions in increasing order."""
+
+
+@runtime_checkable
+class Checkable(Protocol):
+    """A store that knows whether its file is still what it was."""
+
+    def check_unchanged(self) -> None:
+        """Complain if it is not."""
 
 
 class Lazy:
@@ -151,6 +159,17 @@ def reindex(parts: Sequence[Points], order: Array) -> Points:
     if len(tensors) == len(parts) and sum(tensor.nbytes for tensor in tensors) <= _FEW_BYTES:
         return torch.cat(tensors)[torch.from_numpy(order).to(tensors[0].device)]
     return Reindexed(parts, order)
+
+
+def check_unchanged(*samples: Points) -> None:
+    """Complain if a file that rows were read from has been written to meanwhile."""
+    for points in samples:
+        if isinstance(points, Stored) and isinstance(points.store, Checkable):
+            points.store.check_unchanged()
+        elif isinstance(points, Reindexed):
+            check_unchanged(*points.parts)
+        elif isinstance(points, Paired):
+            check_unchanged(*points.sides)
 
 
 def take_rows(points: Points, rows: Array) -> Points:

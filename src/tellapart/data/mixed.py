@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from .._util.errors import InputError
+from .._util.text import printable, shorten
 from .arrays import Array
 from .columns import Column, ColumnKind
 from .encoding import Encoding
@@ -19,7 +20,7 @@ from .options import ReadOptions
 from .points import agree, open_rows
 from .read import open_source, read_pair_with, read_with
 from .sample import Sample
-from .scaling import Levels
+from .scaling import LONGEST_NAME, Levels
 from .source import Rows, Source
 from .tables import Table
 
@@ -114,23 +115,35 @@ def open_mixed(data: Sequence[Any], names: Sequence[str], options: ReadOptions, 
         shape = _image_shape(tuple(points[0].shape[1:]))
         given = next((part.names for part in data if isinstance(part, Sample) and part.names is not None), None)
         return Mixed(tuple(points), _plain_units(points[0], shape, given), shape, (None,) * len(data), tuple(names))
-    sources = _read_sources(data, names, options)
+    return mix_sources(_read_sources(data, names, options), names, at_least)[0]
+
+
+def mix_sources(
+    sources: Sequence[Source], names: Sequence[str], at_least: int = 2
+) -> tuple[Mixed, list[Sample], Encoding]:
+    """Sources that are matched as rows of numbers, which are neither standardised nor, where they are images, changed.
+
+    Returns
+    -------
+    The samples together; one by one, to be shown; and how they became numbers.
+    """
     for source in sources:
         if len(source) < at_least:
             raise InputError(f"{source.label} needs at least {at_least} rows, but has {len(source)}.")
-    encoding = Encoding.fit(
+    encoding = Encoding.fit_matched(
         sources[0], _concatenate(sources[1:]), standardise="auto" if _are_images(sources) else False
     )
     samples = [encoding.encode(source) for source in sources]
     notes = dict.fromkeys(f"{source.label}: {note}" for source in sources for note in source.notes)
-    return Mixed(
+    mixed = Mixed(
         tuple(agree([sample.values for sample in samples], names, at_least)),
         _encoded_units(encoding, sources[0]),
         encoding.image_shape,
         tuple(source.numbers for source in sources),
-        _display_names(sources),
+        display_names(sources),
         tuple(notes),
     )
+    return mixed, samples, encoding
 
 
 def take_labels(data: Any, name: str, column: str, options: ReadOptions) -> tuple[Any, ReadOptions, Array]:
@@ -262,7 +275,8 @@ def _encoded_units(encoding: Encoding, source: Source) -> tuple[Unit, ...]:
         places = tuple(range(start, start + part.width))
         start += part.width
         if isinstance(part, Levels):
-            levels = (*part.levels, *["other"] * part.other, *["missing"] * part.missing)
+            texts = (shorten(level, LONGEST_NAME) for level in part.levels)
+            levels = (*texts, *["other"] * part.other, *["missing"] * part.missing)
             units.append(Unit(name, "text", places, levels))
             continue
         gap = places[1] if len(places) > 1 else None
@@ -272,7 +286,16 @@ def _encoded_units(encoding: Encoding, source: Source) -> tuple[Unit, ...]:
     return tuple(units)
 
 
-def _display_names(sources: Sequence[Source]) -> tuple[str, ...]:
-    """Files by their last names where these differ; else the names of the arguments."""
-    last = [source.origin.rstrip("/").split("/")[-1] or source.name for source in sources]
-    return tuple(last) if len(set(last)) == len(last) else tuple(source.name for source in sources)
+def display_names(sources: Sequence[Source]) -> tuple[str, ...]:
+    """Files by as much of their paths as tells them apart, and else by what they were given as.
+
+    >>> from tellapart.data import read
+    >>> display_names([read([[1.0]], "X"), read([[1.0]], "Y")])
+    ('X', 'Y')
+    """
+    paths = [printable(source.origin).rstrip("/").split("/") for source in sources]
+    for depth in range(1, max(map(len, paths)) + 1):
+        found = ["/".join(path[-depth:]) or source.name for path, source in zip(paths, sources, strict=True)]
+        if len(set(found)) == len(found):
+            return tuple(found)
+    return tuple(f"{printable(source.origin)} ({source.name})" for source in sources)

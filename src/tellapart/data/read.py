@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -24,7 +23,7 @@ from .options import Missing, ReadOptions, check_options
 from .paths import check_path, find_path, is_name, is_path
 from .sampling import choose_rows
 from .source import Rows, Source
-from .stores import naming_file
+from .stores import naming_file, unchanged
 from .tables import Table, check_table, select_columns
 
 T = TypeVar("T")
@@ -131,18 +130,34 @@ def read_pair(X: Any, Y: Any, names: tuple[str, str] = ("X", "Y"), **reading: An
 
 def read_pair_with(X: Any, Y: Any, names: tuple[str, str], options: ReadOptions) -> tuple[Source, Source]:
     """Read two samples with options that are checked, and match them."""
+    return check_pair(*open_pair(X, Y, names, options))
+
+
+def open_pair(X: Any, Y: Any, names: tuple[str, str], options: ReadOptions) -> tuple[Source, Source]:
+    """Two sources with the same columns, whose values have not been looked at unless they were sources before."""
     pairs = tuple(zip((X, Y), names, strict=True))
     for data, name in pairs:
         check_path(data, name)
     x, y = (open_source(data, name, options) for data, name in pairs)
-    plain = options.features is None and x.features is None and y.features is None
-    if plain:
+    if _are_plain(x, y):
         check_schema(x, y)
     x, y = (
-        replace(source, name=name) if isinstance(data, Source) else _check_content(source)
+        replace(source, name=name, checked=True) if isinstance(data, Source) else source
         for source, (data, name) in zip((x, y), pairs, strict=True)
     )
+    return x, y
+
+
+def check_pair(x: Source, y: Source) -> tuple[Source, Source]:
+    """What `open_pair` gave, with values that are checked, and matched."""
+    plain = _are_plain(x, y)
+    x, y = (source if source.checked else replace(_check_content(source), checked=True) for source in (x, y))
     return match_checked(x, y) if plain else match(x, y)
+
+
+def _are_plain(x: Source, y: Source) -> bool:
+    """Whether rows are compared as they are, not by features."""
+    return all(source.features is None and source.options.features is None for source in (x, y))
 
 
 def open_lazy(data: Any, name: str = "X") -> Lazy | None:
@@ -186,7 +201,9 @@ def open_source(data: Any, name: str, options: ReadOptions) -> Source:
     if numbers is None:
         numbers = request.choose_rows(len(content))
         content = content if len(numbers) == len(content) else content.take(numbers)
-    source = Source(content, name, request.origin, numbers, opened.files, notes=opened.notes, options=options)
+    remarks = [f"{c.name!r} is {c.remark}." for c in content.columns if c.remark] if isinstance(content, Table) else []
+    notes = (*opened.notes, *remarks)
+    source = Source(content, name, request.origin, numbers, opened.files, notes=notes, options=options)
     return _shape_images(_select_coordinates(source))
 
 
@@ -204,7 +221,9 @@ def _reuse(source: Source, name: str, options: ReadOptions) -> Source:
 
 def use_format(request: Request, action: Callable[[Request], T]) -> T:
     """What ``action`` gives; whatever a library finds wrong with a file becomes an error that names the file."""
-    with naming_file(request.label) if is_path(request.data) else nullcontext():
+    if not is_path(request.data):
+        return action(request)
+    with naming_file(request.label), unchanged(request.data, request.label):
         return action(request)
 
 

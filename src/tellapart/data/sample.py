@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from .._util.errors import InputError, InputTypeError
-from .arrays import Array, as_array, check_dense_real, check_rows, non_finite_error
+from .arrays import Array, as_array, check_dense_real, check_exact, check_rows, non_finite_error
 
 Kind: TypeAlias = Literal["rows", "table", "images"]
 
@@ -116,6 +116,8 @@ def float_tensor(data: Any, name: str) -> Tensor:
     """Numbers as the smallest float type that holds them, one row for each point."""
     values = data if isinstance(data, Tensor) else _from_array(as_array(data, name))
     check_dense_real(values, name)
+    if values.dtype in (torch.int64, torch.uint64) and values.device.type == "cpu":
+        check_exact(values.detach().numpy(), name)
     if values.ndim == 0:
         raise InputError(f"{name} is a single number. Give one row for each point.")
     values = values.to(_EXACT.get(values.dtype, torch.float32))

@@ -8,9 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._util.text import shorten
 from .arrays import Array
 from .columns import Column
 
+#: Characters of a text that are part of the name of its coordinate.
+LONGEST_NAME = 100
 #: Texts of a column that get a coordinate of their own; the rarer ones share one.
 MOST_LEVELS = 20
 
@@ -86,7 +89,7 @@ class Levels:
 
     def names(self, column: str) -> list[str]:
         """A name for each coordinate."""
-        names = [f"{column}={level}" for level in self.levels]
+        names = [f"{column}={shorten(level, LONGEST_NAME)}" for level in self.levels]
         return names + [f"{column}=other"] * self.other + [f"{column} is missing"] * self.missing
 
     def lookup(self, column: Column) -> Array:

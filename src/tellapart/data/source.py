@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
+from .._util.text import printable
 from .arrays import Array
 from .images import Images
 from .options import ReadOptions
@@ -60,6 +61,8 @@ class Source:
         What was done on the way, for reports: rows dropped, columns left out.
     options
         How it was read.
+    checked
+        Whether its values have been looked at.
     """
 
     content: Rows | Table | Images
@@ -70,6 +73,7 @@ class Source:
     features: Tensor | None = None
     notes: tuple[str, ...] = ()
     options: ReadOptions = field(default_factory=ReadOptions)
+    checked: bool = False
 
     def __post_init__(self) -> None:
         if len(self.numbers) != len(self.content):
@@ -140,5 +144,4 @@ def make_label(name: str, origin: str) -> str:
     >>> print(make_label("X", "a\\x1b[2Jb.csv"))
     X (a\\x1b[2Jb.csv)
     """
-    shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in origin)
-    return f"{name} ({shown})" if origin else name
+    return f"{name} ({printable(origin)})" if origin else name

@@ -15,13 +15,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol, TypeAlias
 
 import numpy as np
 
 from .._util.errors import InputChangedError, InputError, InputFileError
 from .arrays import Array
 from .limits import format_bytes
+
+#: Size and time of a file: another stamp, another content.
+Stamp: TypeAlias = tuple[int, int]
 
 
 class Plain:
@@ -50,11 +53,19 @@ class Plain:
             if self._opened is None:
                 with self._open() as file:
                     if _stamp(file) != self.stamp:
-                        raise InputChangedError(
-                            f"{self.label} has changed since it was opened. Leave it as it is until the end."
-                        )
+                        raise _changed(self.label)
                     self._opened = OpenArray(file, self.offset, self.dtype, self.shape)
         return self._opened.rows(index, self.label)
+
+    def check_unchanged(self) -> None:
+        """Complain if the file has been written to since it was opened: rows before and after would be mixed."""
+        if self._opened is not None:
+            stamp = self._opened.stamp()
+        else:  # others have read it
+            with self._open() as file:
+                stamp = _stamp(file)
+        if stamp != self.stamp:
+            raise _changed(self.label)
 
     def _open(self) -> BinaryIO:
         try:
@@ -181,11 +192,30 @@ class OpenArray:
                 )
             into = into[count:]
 
+    def stamp(self) -> Stamp:
+        """Size and time of the file as it is now."""
+        return _stamp(self._file)
+
     def __del__(self) -> None:
         if hasattr(self, "_file"):
             self._file.close()
 
 
-def _stamp(file: BinaryIO) -> tuple[int, int]:
+@contextmanager
+def unchanged(path: Path, label: str) -> Iterator[None]:
+    """Complain if a file is written to within the block."""
+    before = path.stat() if path.is_file() else None
+    yield
+    if before is not None:
+        after = path.stat()
+        if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+            raise _changed(label)
+
+
+def _stamp(file: Any) -> Stamp:
     found = os.fstat(file.fileno())
     return found.st_size, found.st_mtime_ns
+
+
+def _changed(label: str) -> InputChangedError:
+    return InputChangedError(f"{label} has changed since it was opened. Leave it as it is until the end.")

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from .._util.errors import InputError, InputTypeError
+from .._util.text import printable
 from .arrays import Array
-from .columns import Column, find_strays
+from .columns import Column, find_problem, find_strays
 
 #: Texts from which a column may hold names or identifiers.
 _MANY_TEXTS = 50
@@ -73,7 +74,9 @@ def select_columns(
     names: tuple[str, ...], label: str, columns: tuple[str, ...] | None = None, drop: tuple[str, ...] | None = None
 ) -> list[int]:
     """Positions of the columns that are wanted: those in ``columns`` (or all), without those in ``drop``."""
-    wanted, unwanted = names if columns is None else columns, drop or ()
+    # By the names that are shown: what cannot be seen cannot be typed.
+    names = tuple(map(printable, names))
+    wanted, unwanted = (tuple(map(printable, given)) for given in (names if columns is None else columns, drop or ()))
     known = set(names)
     for given in (wanted, unwanted):
         strange = [name for name in given if name not in known]
@@ -95,7 +98,7 @@ def check_table(table: Table, label: str, missing: str, numbers: Array) -> None:
         _check_strays(column, label, numbers)
     if missing == "error":
         _check_missing(table, label)
-    unique = [column.name for column in table.columns if _is_identifier(column)]
+    unique = [column.name for column in table.columns if is_identifier(column)]
     if unique:
         raise InputError(
             f"{label} has text that is nearly always different (free text or identifiers) in {quote_names(unique)}.",
@@ -136,11 +139,19 @@ def is_row_number(values: Array) -> bool:
 
 
 def _check_strays(column: Column, label: str, numbers: Array) -> None:
-    strays = find_strays(column)
-    if strays is None:
+    problem = find_problem(column)
+    if problem:
+        raise InputError(
+            f"{label}: column {column.name!r} cannot be read in one way: {problem}.",
+            "Write numbers as 1234.5 and dates as 2024-12-31, or leave the column out with {drop}.",
+            drop=[column.name],
+        )
+    found = find_strays(column)
+    if found is None:
         return
+    strays, kind = found
     count, first = len(strays), int(strays[0])
-    what = "value that is not a number" if count == 1 else "values that are not numbers"
+    what = f"value that is not a {kind}" if count == 1 else f"values that are not {kind}s"
     where = f"{column.cell(first)[:40]!r} in row {numbers[first]}"
     raise InputError(
         f"{label}: column {column.name!r} has {count} {what}: {where}{', …' if count > 1 else ''}.",
@@ -161,6 +172,7 @@ def _check_missing(table: Table, label: str) -> None:
         )
 
 
-def _is_identifier(column: Column) -> bool:
+def is_identifier(column: Column) -> bool:
+    """Whether a column holds text that is nearly always different."""
     levels = len(column.used_levels()) if column.kind == "text" else 0
     return levels > _MANY_TEXTS and 2 * levels > int(np.count_nonzero(~column.missing))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from .._util.files import atomic_write_text
+from .._util.files import atomic_path, atomic_write_text
 from .._util.rng import RNG, seed_of
 from ..stats.estimators import estimate
 from ..twosample import mmd_test
@@ -96,7 +96,8 @@ class SavePictures(Callback):
         if find_spec("PIL"):
             from PIL import Image
 
-            Image.fromarray(sample_picture(trainer)).save(trainer.out / "samples" / f"step-{trainer.step:06}.png")
+            with atomic_path(trainer.out / "samples" / f"step-{trainer.step:06}.png") as unfinished:
+                Image.fromarray(sample_picture(trainer)).save(unfinished, "png")
 
 
 class TensorBoard(Callback):

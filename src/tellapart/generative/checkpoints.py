@@ -25,7 +25,7 @@ def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
 def read_run(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """The tensors and the facts of a checkpoint of a training run, whose facts are all there."""
     tensors, facts = read(path)
-    lacking = [name for name in FACTS if name not in facts]
+    lacking = [name for name in FACTS if not isinstance(facts, dict) or name not in facts]
     if lacking:
         raise InputError(f"{path} is not a checkpoint of a training run: it lacks {', '.join(lacking)}.")
     return tensors, facts

@@ -8,8 +8,9 @@ comes from one generator whose state is in the checkpoint; so a run that was kil
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,8 @@ from torch import Tensor
 
 from .._util import workers
 from .._util.errors import InputError, InputMemoryError
-from .._util.files import write_tensors
+from .._util.files import try_lock, write_tensors
+from .._util.interrupts import stopping_between_steps
 from .._util.memory import available_memory
 from .._util.progress import ProgressLike, progress_bar
 from .._util.rng import RNG, seed_of
@@ -98,6 +100,7 @@ class Trainer:
             network.to(self.device)
         self.rng = checkpoints.make_generator(derive_seed(self.seed, NOISE), self.device)
         self.step = 0
+        self._found_step = None if found is None else found[1]["step"]
         if found:
             tensors, facts = found
             if facts["device"] != self.device.type:
@@ -115,11 +118,16 @@ class Trainer:
 
     def run(self, progress: ProgressLike = None) -> Model[Any]:
         """Train to the last step and return the model."""
-        s = self.settings
         (self.out / "samples").mkdir(parents=True, exist_ok=True)
-        if self.step == 0:
-            self.save_checkpoint()
-        with ExitStack() as endings, workers.flushing_denormals():
+        with self._alone(), workers.flushing_denormals(), stopping_between_steps() as stop_here:
+            if self.step == 0:
+                self.save_checkpoint()
+            self._train(progress, stop_here)
+        return self.model
+
+    def _train(self, progress: ProgressLike, stop_here: Callable[[], None]) -> None:
+        s = self.settings
+        with ExitStack() as endings:
             for callback in self.callbacks:
                 endings.callback(callback.on_end, self)
                 callback.on_start(self)
@@ -136,7 +144,38 @@ class Trainer:
                     self.save_checkpoint()
                 if report is not None:
                     report(self.step, s.steps)
-        return self.model
+                if not last:
+                    self._stop_if_asked(stop_here)
+
+    def _stop_if_asked(self, stop_here: Callable[[], None]) -> None:
+        """Save what there is before Ctrl-C or SIGTERM ends the run."""
+        try:
+            stop_here()
+        except KeyboardInterrupt as stop:
+            self.save_checkpoint()
+            raise type(stop)(f"{stop} at step {self.step:,}, whose checkpoint is in {self.out}") from None
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Complain where another process trains in this folder, or has done so since the checkpoint was read.
+
+        The lock is the system's: it ends with the process that has it, however that ends.
+        """
+        with (self.out / ".lock").open("a+") as file:
+            if not try_lock(file):
+                file.seek(0)
+                raise InputError(
+                    f"Process {file.read().strip() or '(unknown)'} is training in {self.out}. Wait for its end, or "
+                    "choose another folder."
+                )
+            file.truncate(0)
+            file.write(str(os.getpid()))
+            file.flush()
+            there = checkpoints.read_run(self.path)[1]["step"] if self.path.exists() else None
+            if there != self._found_step:
+                raise InputError(f"{self.out} has been trained in since this run was opened. Open it again.")
+            yield
+            self._found_step = self.step
 
     def train_step(self) -> dict[str, Tensor]:
         """Take the next step and return the losses."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -29,8 +30,10 @@ class MLP(nn.Sequential):
         if len(widths) < 2:
             raise InputError(f"widths must name at least the input and the output, but is {list(widths)}.")
         layers: list[nn.Module] = [nn.Flatten()]
+        # Weights that will be drawn with the seed must not be drawn with torch's generator before.
+        linear = nn.Linear if rng is None else partial(nn.utils.skip_init, nn.Linear)
         for into, out in pairwise(widths):
-            layers += [nn.Linear(into, out), nn.Softplus()]
+            layers += [linear(into, out), nn.Softplus()]
         super().__init__(*layers[:-1])
         self.widths = list(widths)
         if rng is not None:

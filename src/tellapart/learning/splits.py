@@ -15,6 +15,10 @@ from ..stats.nulls.labels import exchangeable
 Indices: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
 
 
+#: Rows of each sample that are learned from and tested at least; and how often a split is drawn to get them.
+_LEARNED, _TESTED, _DRAWS = 8, 2, 100
+
+
 @dataclass(frozen=True, eq=False)
 class Split:
     """Row numbers of the two samples: those to learn from and those to test. No row is in both."""
@@ -44,6 +48,7 @@ def split_rows(
     *,
     groups: np.ndarray[Any, Any] | None = None,
     strata: np.ndarray[Any, Any] | None = None,
+    equal: np.ndarray[Any, Any] | None = None,
     rng: RNG = None,
 ) -> Split:
     """Split two samples of m and n rows.
@@ -61,6 +66,9 @@ def split_rows(
     strata
         A label for each row likewise: the share is taken within every stratum. Of strata with few rows, the same
         ones are learned from in both samples.
+    equal
+        A number for each row likewise, where rows stand in both samples: rows of one number are learned from or tested
+        together. Such a split does not ask which sample a row is of, so that it leaves about a share of each.
     rng
         For a share: a seed or a generator.
 
@@ -77,6 +85,8 @@ def split_rows(
         chosen = [_rows(rows, size, name) for rows, size, name in zip(train, (m, n), "XY", strict=True)]
         rest = [np.setdiff1d(np.arange(size), rows) for rows, size in zip(chosen, (m, n), strict=True)]
         parts = Split(chosen[0], chosen[1], rest[0], rest[1])
+    elif equal is not None:
+        parts = _draw_together(m, train, _join_labels(equal, groups), strata, np.random.default_rng(seed_of(rng)))
     else:
         parts = _draw_split(m, n, train, groups, strata, np.random.default_rng(seed_of(rng)))
     _check_split(parts, m, n, groups)
@@ -91,8 +101,7 @@ def _draw_split(
     strata: np.ndarray[Any, Any] | None,
     rng: np.random.Generator,
 ) -> Split:
-    if not 0 < share < 1:
-        raise InputError(f"The share to learn from must be between 0 and 1, but is {share!r}.")
+    _check_share(share)
     learned = []
     seed = None if strata is None else int(rng.integers(2**62))
     for part in (slice(0, m), slice(m, m + n)):
@@ -114,6 +123,51 @@ def _draw_split(
     return Split(np.flatnonzero(x), np.flatnonzero(y), np.flatnonzero(~x), np.flatnonzero(~y))
 
 
+def _draw_together(
+    m: int, share: float, units: Indices, strata: np.ndarray[Any, Any] | None, rng: np.random.Generator
+) -> Split:
+    """A split of units, each of which is rows of one or both samples."""
+    _check_share(share)
+    _, first, unit, sizes = np.unique(units, return_index=True, return_inverse=True, return_counts=True)
+    classes = exchangeable(sizes, None if strata is None else strata[first])
+    x = y = np.empty(0, bool)
+    # Few rows may fall so that too few are left on one side.
+    for _ in range(_DRAWS):
+        take = np.zeros(len(sizes), dtype=bool)
+        owed = 0.0
+        for members in classes:
+            wanted = share * len(members) + owed
+            count = int(np.floor(wanted + rng.random())) if strata is None else int(np.floor(wanted + 0.5))
+            owed = wanted - count
+            take[rng.permutation(members)[: max(count, 0)]] = True
+        x, y = take[unit][:m], take[unit][m:]
+        if all(side.sum() >= _LEARNED and (~side).sum() >= _TESTED for side in (x, y)):
+            break
+    return Split(np.flatnonzero(x), np.flatnonzero(y), np.flatnonzero(~x), np.flatnonzero(~y))
+
+
+def _join_labels(equal: Indices, groups: np.ndarray[Any, Any] | None) -> Indices:
+    """One label for rows that are equal, or of one group, or linked by a chain of both."""
+    if groups is None:
+        return equal
+    _, found = np.unique(groups, return_inverse=True)
+    found = found.reshape(-1)
+    while True:
+        before = found
+        for labels in (equal, groups):
+            _, code = np.unique(labels, return_inverse=True)
+            lowest = np.full(int(code.max()) + 1, len(found))
+            np.minimum.at(lowest, code.reshape(-1), found)
+            found = lowest[code.reshape(-1)]
+        if np.array_equal(before, found):
+            return found
+
+
+def _check_share(share: Any) -> None:
+    if not isinstance(share, (int, float)) or not 0 < share < 1:
+        raise InputError(f"The share to learn from must be between 0 and 1, but is {share!r}.")
+
+
 def _rows(rows: Sequence[int] | Indices, size: int, name: str) -> Indices:
     found = np.asarray(rows)
     if found.dtype == bool and found.shape == (size,):
@@ -129,10 +183,10 @@ def _rows(rows: Sequence[int] | Indices, size: int, name: str) -> Indices:
 def _check_split(split: Split, m: int, n: int, groups: np.ndarray[Any, Any] | None) -> None:
     for name, size, train, test in (("X", m, split.train_x, split.test_x), ("Y", n, split.train_y, split.test_y)):
         _rows(np.concatenate([train, test]), size, name)
-        if len(train) < 8 or len(test) < 2:
+        if len(train) < _LEARNED or len(test) < _TESTED:
             raise InputError(
-                f"The split leaves {len(train)} rows of {name} to learn from and {len(test)} to test, but 8 and 2 are "
-                "needed. Give more rows, or a fixed kernel to mmd_test, which needs no split."
+                f"The split leaves {len(train)} rows of {name} to learn from and {len(test)} to test, but {_LEARNED} "
+                f"and {_TESTED} are needed. Give more rows, or a fixed kernel to mmd_test, which needs no split."
             )
     if groups is not None:
         train = groups[np.concatenate([split.train_x, m + split.train_y])]

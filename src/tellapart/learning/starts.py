@@ -45,7 +45,7 @@ def named_kernel(kernel: Any, X: Tensor, Y: Tensor, seed: int) -> Kernel:
 
 
 def _identity(d: int) -> MLP:
-    network = MLP([d, d])
+    network = MLP([d, d], rng=0)
     with torch.no_grad():
         for parameter in network.parameters():
             parameter.copy_(torch.eye(d) if parameter.ndim == 2 else torch.zeros(d))

@@ -1,4 +1,4 @@
-"""The report of a comparison: one HTML file that needs nothing else.
+"""Results for people and for programs: the one-file HTML report, pictures, cards in notebooks, the schema of JSON.
 
 `write` asks `page` for everything the page says, in the order in which it says it; the templates beside it lay that
 out. Plots are drawn as SVG whose colours are variables of the page, so that they follow its light and its dark theme.
@@ -6,16 +6,19 @@ out. Plots are drawn as SVG whose colours are variables of the page, so that the
 
 from __future__ import annotations
 
+import json
 from os import PathLike
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from .._util.extras import extra
 from .._util.files import atomic_write_text
+from .._util.schema import SCHEMA_VERSION
 
 if TYPE_CHECKING:
     from ..criticism import Comparison
 
-__all__ = ["check_installed", "render", "write"]
+__all__ = ["check_installed", "render", "schema", "write"]
 
 
 def check_installed() -> None:
@@ -53,3 +56,14 @@ def render(comparison: Comparison, command: str | None = None) -> str:
         lstrip_blocks=True,
     )
     return str(environment.get_template("report.html").render(contents(comparison, command)))
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of what ``to_json`` of a result writes; docs/schema.md describes it.
+
+    >>> schema()["title"]
+    'Results of tellapart as JSON'
+    """
+    path = Path(__file__).parent / "schema" / f"results-{SCHEMA_VERSION}.json"
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return found

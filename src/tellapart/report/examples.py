@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..criticism import Comparison, Exemplar, Weights
+from ..criticism import Comparison, Exemplar
 from ..data import Sample
 from . import pictures
-from .svg import number
+from .words import clip, number
 
 #: Rows of each sample at each level, and columns of a table.
 _IMAGES, _ROWS, _COLUMNS = 8, 5, 12
-#: Characters of a cell, and of it under the pointer.
-_CELL, _TITLE = 60, 500
+#: Characters of a cell, of an item, and of either under the pointer.
+_CELL, _ITEM, _TITLE = 60, 200, 500
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,7 @@ class Example:
 
     style: str
     where: str
+    item: str
     value: float
     text: str
     image: str = ""
@@ -50,11 +51,11 @@ class Level:
 
 @dataclass(frozen=True)
 class Heading:
-    """A column: its name, its weight, and that weight compared with the largest."""
+    """A column: its name, how strongly it is marked (0 to 1), and why."""
 
     name: str
-    weight: float | None
     share: float
+    title: str
 
 
 @dataclass(frozen=True)
@@ -63,60 +64,96 @@ class Examples:
 
     kind: str
     levels: tuple[Level, ...]
-    headings: tuple[Heading, ...] = ()
-    left_out: int = 0
-    overlay: str = ""
-    sharp: bool = True
+    headings: tuple[Heading, ...]
+    left_out: int
+    items: bool
+    overlay: str
+    sharp: bool
 
 
-def examples(c: Comparison, names: tuple[str, str]) -> Examples:
-    """The examples of a comparison, ready to be laid out."""
-    images = c.x.shown is not None and c.x.shown.kind == "images"
-    found = c.exemplars(_IMAGES if images else _ROWS)
-    samples = {"X": c.x, "Y": c.y}
-    if images:
-        cache: dict[tuple[str, int], str] = {}
+class Shower:
+    """Shows rows of a comparison, as images or as cells of the columns that matter most."""
 
-        def image(e: Exemplar) -> str:
-            shown = samples[e.sample].shown
+    def __init__(self, c: Comparison, names: tuple[str, str]) -> None:
+        self.c, self.names = c, names
+        self.samples = {"X": c.x, "Y": c.y}
+        shown = c.x.shown
+        self.images = shown is not None and shown.kind == "images"
+        self.sharp = shown is not None and self.images and pictures.is_sharp(np.asarray(shown.row(0)).shape)
+        columns = () if self.images else _columns(c.x)
+        self.headings, self._order = _headings(columns, c)
+        self.left_out = len(columns) - len(self._order)
+        self._images: dict[tuple[str, int], str] = {}
+
+    def example(self, e: Exemplar) -> Example:
+        """A row, ready to be laid out."""
+        item = clip(e.item or "", _ITEM)
+        known = (e.sample.lower(), e.where, item, e.value, _signed_text(e.value))
+        if self.images:
+            return Example(*known, image=self._image(e.sample, e.position))
+        return Example(*known, cells=self._cells(self.samples[e.sample], e.position))
+
+    def member(self, sample: str, position: int) -> Example:
+        """A row by its position."""
+        values = self.c.witness_x if sample == "X" else self.c.witness_y
+        items = self.c.items
+        item = "" if items is None else str(items["XY".index(sample)][position])
+        shown = self.samples[sample].shown
+        where = f"row {position}" if shown is None else shown.where(position)
+        value = float(values[position])
+        image = self._image(sample, position) if self.images else ""
+        cells = () if self.images else self._cells(self.samples[sample], position)
+        return Example(sample.lower(), where, clip(item, _ITEM), value, _signed_text(value), image, cells)
+
+    def _image(self, sample: str, position: int) -> str:
+        if (sample, position) not in self._images:
+            shown = self.samples[sample].shown
             assert shown is not None
-            if (e.sample, e.index) not in cache:
-                cache[e.sample, e.index] = pictures.thumbnail(np.asarray(shown.row(e.index)))
-            return cache[e.sample, e.index]
+            self._images[sample, position] = pictures.thumbnail(np.asarray(shown.row(position)))
+        return self._images[sample, position]
 
-        rows = {id(e): Example(e.sample.lower(), e.where, e.value, _signed_text(e.value), image(e)) for e in found}
-        unit = pictures.pixel_weights(c.weights)
-        veil = "" if unit is None else pictures.overlay(unit)
-        assert c.x.shown is not None
-        sharp = pictures.is_sharp(np.asarray(c.x.shown.row(0)).shape)
-        return Examples("images", _levels(found, rows, names), overlay=veil, sharp=sharp)
-    columns = _columns(c.x)
-    headings, order = _headings(columns, c.weights)
-    rows = {id(e): _table_row(e, samples[e.sample], order) for e in found}
-    return Examples("table", _levels(found, rows, names), headings, len(columns) - len(order))
+    def _cells(self, sample: Sample, position: int) -> tuple[Cell, ...]:
+        row = sample.values[position].flatten().tolist() if sample.shown is None else sample.shown.row(position)
+        return tuple(_cell(row[k]) for k in self._order)
 
 
-def _levels(found: list[Exemplar], rows: dict[int, Example], names: tuple[str, str]) -> tuple[Level, ...]:
+def examples(c: Comparison, names: tuple[str, str], shower: Shower) -> Examples:
+    """The section "Which rows?"."""
+    found = c.exemplars(_IMAGES if shower.images else _ROWS)
+    unit = None if c.weights is None else pictures.pixel_weights(c.weights)
+    veil = pictures.overlay(unit) if unit is not None and shower.images else ""
+    return Examples(
+        kind="images" if shower.images else "table",
+        levels=_levels(found, shower, names),
+        headings=shower.headings,
+        left_out=shower.left_out,
+        items=c.items is not None,
+        overlay=veil,
+        sharp=shower.sharp,
+    )
+
+
+def _levels(found: list[Exemplar], shower: Shower, names: tuple[str, str]) -> tuple[Level, ...]:
     first, second = names
     said = {
         "more of X": (
             "more-x",
             f"More of {first}",
-            f"The rows of each sample where the witness is largest: most typical of {first}.",
+            f"Rows most typical of {first}: there the witness function is largest, in each of the samples.",
         ),
         "more of Y": (
             "more-y",
             f"More of {second}",
-            f"The rows of each sample where the witness is smallest: most typical of {second}.",
+            f"Rows most typical of {second}: there the witness function is smallest.",
         ),
         "no difference": (
             "same",
-            "No difference",
-            "The rows of each sample where the witness is nearest to zero: as common in one as in the other.",
+            "As common in both",
+            "Rows that say nothing: as common in one sample as in the other.",
         ),
     }
     return tuple(
-        Level(key, title, text, tuple(rows[id(e)] for e in found if e.level == level))
+        Level(key, title, text, tuple(shower.example(e) for e in found if e.level == level))
         for level, (key, title, text) in said.items()
     )
 
@@ -127,19 +164,21 @@ def _columns(sample: Sample) -> tuple[str, ...]:
     return sample.names or tuple(str(k) for k in range(sample.values.flatten(1).shape[1]))
 
 
-def _headings(columns: tuple[str, ...], weights: Weights) -> tuple[tuple[Heading, ...], list[int]]:
-    """The columns to show, those with the largest weights first, and where they stand in a row."""
-    known = dict(zip(weights.names, weights.values.tolist(), strict=True))
-    order = sorted(range(len(columns)), key=lambda k: -known.get(columns[k], 0.0))[:_COLUMNS]
-    largest = max(known.values(), default=0.0) or 1.0
-    found = (Heading(columns[k], known.get(columns[k]), known.get(columns[k], 0.0) / largest) for k in order)
-    return tuple(found), order
-
-
-def _table_row(e: Exemplar, sample: Sample, order: list[int]) -> Example:
-    row = sample.values[e.index].flatten().tolist() if sample.shown is None else sample.shown.row(e.index)
-    cells = tuple(_cell(row[k]) for k in order)
-    return Example(e.sample.lower(), e.where, e.value, _signed_text(e.value), cells=cells)
+def _headings(columns: tuple[str, ...], c: Comparison) -> tuple[tuple[Heading, ...], list[int]]:
+    """The columns to show, those that say most first, and where they stand in a row."""
+    if c.weights is not None:
+        known = dict(zip(c.weights.names, c.weights.values.tolist(), strict=True))
+        largest = max(known.values(), default=0.0) or 1.0
+        order = sorted(range(len(columns)), key=lambda k: -known.get(columns[k], 0.0))[:_COLUMNS]
+        titles = {name: f"weight {weight:.3f}" for name, weight in known.items()}
+        shares = {name: weight / largest for name, weight in known.items()}
+    else:
+        place = {one.columns[0]: k for k, one in reversed(list(enumerate(c.columns)))}
+        order = sorted(range(len(columns)), key=lambda k: (place.get(columns[k], len(place)), k))[:_COLUMNS]
+        titles = {one.columns[0]: one.words for one in c.named_columns}
+        shares = dict.fromkeys(titles, 1.0)
+    headings = (Heading(columns[k], shares.get(columns[k], 0.0), titles.get(columns[k], "")) for k in order)
+    return tuple(headings), order
 
 
 def _signed_text(value: float) -> str:
@@ -149,8 +188,7 @@ def _signed_text(value: float) -> str:
 
 def _cell(value: object) -> Cell:
     if isinstance(value, str):
-        text = value if len(value) <= _CELL else value[: _CELL - 1] + "…"
-        whole = value if len(value) <= _TITLE else value[: _TITLE - 1] + "…"
+        text, whole = clip(value, _CELL), clip(value, _TITLE)
         return Cell(text, whole if whole != text else "", value[:_TITLE])
     known = float(value)  # type: ignore[arg-type]
     return Cell("", "", "") if np.isnan(known) else Cell(number(known), f"{known:.10g}", repr(known))

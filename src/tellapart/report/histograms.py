@@ -7,8 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..criticism import Array
-from .svg import Axis, Markup, Plot, number
+from ..data.arrays import Array
+from .svg import Axis, Markup, Plot
+from .words import number
+
+#: Values that bins are chosen by: more would only take time.
+_LOOKED_AT = 20_000
 
 
 @dataclass(frozen=True)
@@ -25,7 +29,14 @@ def paired_histograms(
     of_x: Array, of_y: Array, edges: Array, x: Axis, names: tuple[str, str], width: int, height: int
 ) -> Plot:
     """Two histograms over the same bins, as shares of each sample in per cent."""
-    shares = [100 * np.histogram(np.clip(v, edges[0], edges[-1]), edges)[0] / max(1, len(v)) for v in (of_x, of_y)]
+    return draw_shares((shares_in(of_x, edges), shares_in(of_y, edges)), edges, x, names, width, height)
+
+
+def draw_shares(
+    of_both: tuple[Array, Array], edges: Array, x: Axis, names: tuple[str, str], width: int, height: int
+) -> Plot:
+    """Two histograms, of which the share in each bin is known."""
+    shares = [100 * share for share in of_both]
     top = max(float(share.max()) for share in shares) * 1.05
     plot = Plot(x, Axis(0, top, form=lambda value: f"{value:g} %"), width, height)
     for share, style in zip(shares, ("x", "y"), strict=True):
@@ -39,17 +50,26 @@ def paired_histograms(
     return plot
 
 
-def shared_edges(of_x: Array, of_y: Array) -> Array:
+def shares_in(values: Array, edges: Array) -> Array:
+    """The share of values in each of the bins, all of one width; what is beyond counts at the ends."""
+    count = len(edges) - 1
+    # Clipped before they are whole numbers: far values would overflow.
+    places = np.clip((values - edges[0]) * (count / (edges[-1] - edges[0])), 0, count - 1).astype(np.int64)
+    return np.asarray(np.bincount(places, minlength=count) / max(1, len(values)))
+
+
+def shared_edges(of_x: Array, of_y: Array, bins: int | None = None) -> Array:
     """Bins for both; they leave out far values, which are counted at the ends."""
-    pooled = np.concatenate([of_x, of_y])
-    low, high = float(pooled.min()), float(pooled.max())
+    low, high = float(min(of_x.min(), of_y.min())), float(max(of_x.max(), of_y.max()))
+    pooled = np.concatenate([v[:: max(1, -(-len(v) // _LOOKED_AT))] for v in (of_x, of_y)])
     inner = np.quantile(pooled, [0.005, 0.995])
     if high - low > 10 * (inner[1] - inner[0]) > 0:
         low, high = (float(value) for value in inner)
     if not high - low > 1e-12 * max(abs(low), abs(high)):
         reach = max(abs(low), 1.0) / 2
         low, high = low - reach, high + reach
-    edges = bin_edges(np.clip(pooled, low, high))
+    count = bins or bin_count(len(of_x) + len(of_y))
+    edges = np.linspace(low, high, count + 1)
     gap = _spacing(pooled)
     if gap is None:
         return edges
@@ -69,11 +89,15 @@ def _spacing(values: Array) -> float | None:
     return gap if places[-1] < 1e5 and np.abs(places - np.rint(places)).max() < 0.01 else None
 
 
+def bin_count(values: int) -> int:
+    """12 to 40 bins, more of them for more values."""
+    return int(np.clip(3 * values ** (1 / 3), 12, 40))
+
+
 def bin_edges(values: Array) -> Array:
-    """Edges of 12 to 40 bins, more of them for more values."""
-    count = int(np.clip(3 * len(values) ** (1 / 3), 12, 40))
+    """Edges of bins that hold all values."""
     low, high = widen_range(float(values.min()), float(values.max()), 0.0)
-    return np.linspace(low, high, count + 1)
+    return np.linspace(low, high, bin_count(len(values)) + 1)
 
 
 def widen_range(low: float, high: float, share: float = 0.04) -> tuple[float, float]:

@@ -8,6 +8,7 @@ from ..criticism import Comparison
 from ..learning.starts import NAMES
 from .histograms import Figure
 from .learning import learning_figure
+from .words import clip
 
 _KINDS = {"rows": "rows of numbers", "table": "tables", "images": "images"}
 #: Characters of a kernel's description.
@@ -16,9 +17,10 @@ _LONGEST = 300
 
 @dataclass(frozen=True)
 class Method:
-    """How the kernel was learned, settings as names and values, notes, and what repeats the comparison."""
+    """How a kernel was learned, paragraphs, settings as names and values, notes, and what repeats the comparison."""
 
     learning: Figure | None
+    words: list[str]
     settings: list[tuple[str, str]]
     notes: tuple[str, ...]
     command: str
@@ -28,24 +30,35 @@ class Method:
 def method(c: Comparison, names: tuple[str, str], command: str | None) -> Method:
     """The section "How it was computed"."""
     language = "shell" if command else "python"
-    return Method(learning_figure(c.history), _settings(c, names), c.notes, command or _call(c), language)
+    learning = None if c.learned is None else learning_figure(c.learned.history)
+    return Method(learning, _words(c), _settings(c, names), c.notes, command or _call(c), language)
+
+
+def _words(c: Comparison) -> list[str]:
+    if c.learned is not None:
+        return [
+            "A kernel, which says how alike two rows are, was learned on one part of the rows so that it tells the "
+            "samples apart. On the other part the distance under this kernel was compared with its distance after "
+            "random relabellings of the rows."
+        ]
+    return [
+        "The test uses every row, and there was nothing to choose. It looks at all columns jointly (kernels at several "
+        "bandwidths), one by one, and in pairs; the same is done for random relabellings of the rows. The p-value is "
+        "the share of labellings that look at least as different as the observed one, exact at every sample size.",
+        "The AUC comes from a witness function at every row that was learned from other rows. A column's adjusted "
+        "p-value compares it with the most different of all columns under each relabelling, so that they hold jointly.",
+    ]
 
 
 def _settings(c: Comparison, names: tuple[str, str]) -> list[tuple[str, str]]:
-    s, split = c.settings, c.split
+    s = c.settings
     sources = zip(names, s.origins, s.rows, strict=True)
-    kernel = " ".join(repr(c.kernel).split())
-    share = "rows that were given" if s.train is None else f"{s.train:g} of the rows"
     exact = "exact at every sample size" if c.test.exact else "valid for large samples"
-    combined = f", both halves, p-values combined by {c.test.combination}" if c.test.combination else ""
     return [
         *((name, f"{origin or 'given in memory'}, {count:,} rows") for name, origin, count in sources),
         ("Kind", _KINDS.get(s.kind, s.kind)),
-        ("Learned from", f"{share}: {len(split.train_x):,} + {len(split.train_y):,}{combined}"),
-        ("Tested on", f"{len(split.test_x):,} + {len(split.test_y):,} other rows"),
-        ("Kernel", f"{s.kernel}, learned: {kernel if len(kernel) <= _LONGEST else kernel[: _LONGEST - 1] + '…'}"),
-        ("Criterion", s.criterion),
-        ("Statistic", c.kernel.statistic_name),
+        *_learning(c),
+        ("Statistic", c.statistic_name),
         ("Null distribution", f"{s.null}, {s.permutations:,} draws, {exact}"),
         ("Level", f"{c.alpha:g}"),
         ("Seed", str(s.seed)),
@@ -54,18 +67,33 @@ def _settings(c: Comparison, names: tuple[str, str]) -> list[tuple[str, str]]:
     ]
 
 
+def _learning(c: Comparison) -> list[tuple[str, str]]:
+    if c.learned is None:
+        return [("Test", "automatic, on every row")]
+    s, split = c.settings, c.learned.split
+    share = "rows that were given" if s.train is None else f"{s.train:g} of the rows"
+    combined = f", both halves, p-values combined by {c.learned.combination}" if c.learned.combination else ""
+    return [
+        ("Learned from", f"{share}: {len(split.train_x):,} + {len(split.train_y):,}{combined}"),
+        ("Tested on", f"{len(split.test_x):,} + {len(split.test_y):,} other rows"),
+        ("Kernel", f"{s.test}, learned: {clip(' '.join(repr(c.kernel).split()), _LONGEST)}"),
+        ("Criterion", str(s.criterion)),
+    ]
+
+
 def _call(c: Comparison) -> str:
     """A call in Python that repeats the comparison; an ellipsis stands for what only its author has."""
     s = c.settings
     x, y = (repr(origin) if origin else name for origin, name in zip(s.origins, ("X", "Y"), strict=True))
-    options = {
-        "kernel": repr(s.kernel) if s.kernel in NAMES else "…",
-        "criterion": repr(s.criterion),
+    options = {"test": repr(s.test) if s.test in ("auto", *NAMES) else "…"}
+    if c.learned is not None:
+        options |= {"criterion": repr(s.criterion), "train": "…" if s.train is None else repr(s.train)}
+        options |= {"swap": "True"} if s.swap else {}
+        options |= {"null": repr(s.null)}
+    options |= {
         "alpha": repr(c.alpha),
-        "train": "…" if s.train is None else repr(s.train),
-        **({"swap": "True"} if s.swap else {}),
-        "null": repr(s.null),
         "permutations": str(s.permutations),
+        **({"keep": repr(list(s.keep))} if s.keep else {}),
         **{name: "…" if name == "features" else repr(value) for name, value in s.reading.to_dict().items()},
         "rng": str(s.seed),
     }

@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 
 from .._util.extras import extra
-from ..criticism import Array, Weights
+from ..criticism import Weights
+from ..data.arrays import Array
 
 #: The longest side of an image up to which it is kept as it is, pixel by pixel; and to which larger ones are reduced.
 _SHARP, _LARGEST = 64, 128
 #: Colours from no weight to the largest: dark to bright, also for readers who do not see red from green.
 _COLOURS = np.array([(0, 0, 4), (60, 15, 112), (140, 41, 129), (222, 73, 104), (254, 159, 109), (252, 253, 191)])
+#: The colours of the samples, on light and on dark pages.
+_OF_X, _OF_Y = (0, 122, 194), (214, 94, 10)
 
 
 def thumbnail(pixels: Array) -> str:
@@ -54,6 +57,15 @@ def overlay(unit: Array) -> str:
     # Bright colours only, which show on dark pixels and on light ones.
     colours = _colours(0.55 + 0.35 * unit)
     alpha = 235 * np.clip(unit, 0, 1) ** 1.3
+    return _data_url(_image(np.dstack([colours, alpha]).astype(np.uint8)), "PNG", optimize=True)
+
+
+def signed_map(effects: Array) -> str:
+    """Effects as colours: that of X where they are negative, that of Y where they are positive, clear where 0."""
+    largest = float(np.abs(effects).max()) or 1.0
+    strength = np.sqrt(np.abs(effects) / largest)
+    colours = np.where((effects < 0)[..., None], _OF_X, _OF_Y)
+    alpha = np.where(effects == 0, 0.0, 45 + 210 * strength)
     return _data_url(_image(np.dstack([colours, alpha]).astype(np.uint8)), "PNG", optimize=True)
 
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..criticism import Array
+from ..data.arrays import Array
+from .words import number as number
 
 
 class Markup(str):
@@ -31,21 +32,6 @@ def tag(name: str, *children: str, **attributes: Any) -> Markup:
     )
     inner = "".join(child if isinstance(child, Markup) else escape(child) for child in children)
     return Markup(f"<{name}{written}>{inner}</{name}>")
-
-
-def number(value: float) -> str:
-    """A number for people: three digits, and no more zeros than needed.
-
-    >>> number(1234.5), number(0.000012), number(-0.5), number(1e7)
-    ('1,230', '1.2e-05', '-0.5', '1e+07')
-    """
-    if value == 0:
-        return "0"
-    if not 1e-4 <= abs(value) < 1e6:
-        return f"{value:.3g}"
-    digits = max(0, 2 - math.floor(math.log10(abs(value))))
-    text = f"{round(value, 2 - math.floor(math.log10(abs(value)))):,.{digits}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 @dataclass(frozen=True)
@@ -144,7 +130,7 @@ class Plot:
             y = self.up(value)
             parts.append(tag("line", x1=self.left, x2=self.width - self.right, y1=y, y2=y, class_="grid"))
             parts.append(tag("text", text, x=self.left - 6, y=y + 4, text_anchor="end"))
-        room = max(2, (self.width - self.left - self.right) // 75)
+        room = max(2, (self.width - self.left - self.right) // 62)
         for value, text in self.x.ticks(room):
             x = self.across(value)
             parts.append(tag("line", x1=x, x2=x, y1=base, y2=base + 4, class_="axis"))

@@ -1,99 +1,153 @@
-"""The top of the page: the verdict, its numbers, and what they mean."""
+"""The top of the page: the verdict, its numbers, what was found in short, and what a person would notice first."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from ..criticism import Comparison
-from .svg import number
+from .pixels import pixel_map_of
+from .words import clip, number, p_sentence, p_text, percent
+
+#: Columns that are named in a sentence, and characters of their names.
+_NAMED, _NAME = 3, 60
 
 
 @dataclass(frozen=True)
 class Tile:
-    """A number with its name and what to know about it; ``gauge`` fills a bar, in per cent."""
+    """A number with its name and what to know about it."""
 
     name: str
     value: str
     text: str
-    gauge: float | None = None
+
+
+@dataclass(frozen=True)
+class Point:
+    """A sentence of what was found, and the section that says more; ``strong`` is what it begins with."""
+
+    strong: str
+    text: str
+    section: str
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether the samples differ, in a sentence, a second one below, numbers, and paragraphs."""
+    """Whether the samples differ, in a sentence, a second one below, numbers, and what was found in short."""
 
     differ: bool
     sentence: str
     detail: str
     tiles: list[Tile]
-    words: list[str]
+    points: list[Point]
+    noticed: list[str]
 
 
 def verdict(c: Comparison, names: tuple[str, str]) -> Verdict:
     """The top of the page."""
     sentence = "The samples differ." if c.reject() else f"No difference is seen at level {c.alpha:g}."
-    return Verdict(c.reject(), sentence, _detail(c), _tiles(c), _words(c, names))
+    return Verdict(
+        c.reject(), sentence, _detail(c), _tiles(c), _points(c, names), [notice.text for notice in c.noticed]
+    )
 
 
 def _detail(c: Comparison) -> str:
-    found = f"{c.pvalue_text()}, {c.permutations:,} permutations."
-    return f"{found} By the witness function the two are {c.separability_grade} separable." if c.reject() else found
+    p = p_sentence(c.pvalue, c.pvalue_floor)
+    if c.learned is not None and len(c.learned.halves) > 1:
+        found = f"{p}, from both halves together."
+    else:
+        reach = int((np.asarray(c.null_distribution) >= c.statistic).sum())
+        look = "none looks" if not reach else "1 looks" if reach == 1 else f"{reach:,} look"
+        found = f"{p}: of {c.permutations:,} random relabellings of the rows, {look} as different as the samples do."
+    if c.reject():
+        return (
+            f"{found} If both came from one source, this verdict would be given in at most {percent(c.alpha)} of cases."
+        )
+    return f"{found} That is no evidence of a difference; nor does it prove that there is none."
 
 
 def _tiles(c: Comparison) -> list[Tile]:
-    split = c.split
-    tested, learned = (len(split.test_x), len(split.test_y)), (len(split.train_x), len(split.train_y))
-    rule = "the smallest that so many draws can give" if c.at_floor else f"{c.permutations:,} relabellings"
-    distance = c.kernel.distance_name
-    # Where the statistic is itself a distance it has a sign, which says whether the difference is the one learned.
-    size = c.statistic if c.kernel.statistic_name == distance else c.distance
-    return [
-        Tile("p-value", f"{'≤ ' if c.at_floor else ''}{number(c.pvalue)}", rule),
-        Tile(
-            "Separability (AUC)",
-            f"{c.auc:.3f}",
-            "0.5: not at all, 1: entirely",
-            gauge=100 * min(1.0, max(0.0, 2 * c.auc - 1)),
-        ),
-        Tile(f"{distance[0].upper()}{distance[1:]}", number(size), _distance_text(c)),
-        Tile(
-            "Rows tested",
-            f"{tested[0]:,} + {tested[1]:,}",
-            f"learned from {learned[0]:,} + {learned[1]:,} others",
-        ),
+    rule = "the smallest there can be" if c.at_floor else f"{c.permutations:,} relabellings"
+    low, high = c.auc_interval
+    distance = c.distance_name
+    reach = "" if c.distance_interval is None else "95 %: {} to {}".format(*map(number, c.distance_interval))
+    tiles = [
+        Tile("p-value", p_text(c.pvalue, c.pvalue_floor), rule),
+        Tile("Separability (AUC)", f"{c.auc:.3f}", f"95 %: {low:.3f} to {high:.3f}"),
+        Tile(f"{distance[0].upper()}{distance[1:]}", number(c.distance), reach or "under the learned kernel"),
     ]
+    if c.learned is None:
+        return [*tiles, Tile("Rows", f"{len(c.x):,} + {len(c.y):,}", "all of them tested")]
+    split = c.learned.split
+    learned = f"learned from {len(split.train_x):,} + {len(split.train_y):,} others"
+    return [*tiles, Tile("Rows tested", f"{len(split.test_x):,} + {len(split.test_y):,}", learned)]
 
 
-def _distance_text(c: Comparison) -> str:
-    return (
-        "distance under the learned kernel" if c.kernel.witness_function is None else "of the learned witness function"
+def _points(c: Comparison, names: tuple[str, str]) -> list[Point]:
+    """What was found, in the order of the page."""
+    guess = (
+        f"From the two samples one row each: which is which is guessed right in {percent(max(c.auc, 0.5))} of cases, "
+        "where 50 % is guessing blindly"
     )
-
-
-def _words(c: Comparison, names: tuple[str, str]) -> list[str]:
-    """What the numbers mean."""
-    level = f"{100 * c.alpha:g} %"
-    if c.reject():
-        first = (
-            "The p-value is the share of random relabellings that look at least as different as the samples do. "
-            f"If both came from one source, a difference like this would be reported in at most {level} of cases."
+    grade = c.separability_grade
+    strong = f"{grade[0].upper()}{grade[1:]} separable."
+    if not c.reject():
+        points = [
+            Point(strong, f"{guess}; with 95 % confidence, in no more than {percent(c.auc_interval[1])}.", "size")
+        ]
+        if c.columns:
+            points.append(
+                Point("Nothing is named.", "No column may be blamed where the whole shows no difference.", _section(c))
+            )
+        return points
+    points = [Point(strong, f"{guess}.", "size")]
+    if c.columns:
+        points.append(_columns_point(c))
+    if c.named_pairs:
+        one, count = c.named_pairs[0], len(c.named_pairs)
+        strong = (
+            "One pair of columns goes together differently."
+            if count == 1
+            else f"{count:,} pairs of columns go together differently."
         )
+        points.append(Point(strong, f"{_first(count)}{clip(one.name, _NAME)}: {one.words}.", "pairs"))
+    if c.named_slices:
+        kind, count = c.named_slices[0], len(c.named_slices)
+        strong = (
+            "One kind of rows is more frequent in one sample."
+            if count == 1
+            else f"{count:,} kinds of rows are more frequent in one sample."
+        )
+        shares = f"{percent(kind.share_x)} of {names[0]}, {percent(kind.share_y)} of {names[1]}"
+        points.append(Point(strong, f"{_first(count)}{clip(kind.text, 2 * _NAME)}: {shares}.", "slices"))
+    if c.weights is not None:
+        leading = ", ".join(f"{clip(name, _NAME)} ({weight:.2f})" for name, weight in c.weights.leading(_NAMED))
+        points.append(Point("Largest weights.", f"{leading}.", "weights"))
+    return points
+
+
+def _columns_point(c: Comparison) -> Point:
+    found, total = c.named_columns, len(c.columns)
+    what = _section(c).removesuffix("s")
+    if not found:
+        return Point(
+            f"No single {what} is shown to differ.", "The difference lies in how they go together.", _section(c)
+        )
+    if len(found) == total:
+        strong = f"The {what} differs." if total == 1 else f"All {total:,} {what}s differ."
     else:
-        first = (
-            "The p-value is the share of random relabellings that look at least as different as the samples do. "
-            "This one is no evidence of a difference; nor does it prove that there is none: with more rows, a small "
-            "difference may still show."
-        )
-    auc = (
-        f"How large is it? Take one row of {names[0]} and one of {names[1]}: by their witness values you would guess "
-        f"which is which in {_percent(max(c.auc, 1 - c.auc))} of cases. Guessing blindly gives 50 %."
-    )
-    large = (
-        "Significant is not the same as large: with enough rows, every difference becomes significant, also one that "
-        "does not matter. Judge by the separability, and by what differs below."
-    )
-    return [first, auc, large]
+        strong = f"{len(found):,} of {total:,} {what}s {'differs' if len(found) == 1 else 'differ'}."
+    if what == "pixel":
+        return Point(strong, "The map shows where, and which sample is brighter there.", _section(c))
+    words = "; ".join(f"{clip(one.name, _NAME)}: {one.words}" for one in found[:_NAMED])
+    return Point(strong, f"{words}{'; …' if len(found) > _NAMED else '.'}", "columns")
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.{1 if share >= 0.985 else 0}f} %"
+def _section(c: Comparison) -> str:
+    """Where the columns are: those of images are pixels."""
+    return "columns" if pixel_map_of(c.columns) is None else "pixels"
+
+
+def _first(count: int) -> str:
+    return "" if count == 1 else "The first: "

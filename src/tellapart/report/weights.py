@@ -1,4 +1,4 @@
-"""Which coordinates carry the difference: bars, or for pixels a heat map."""
+"""The weights that a kernel learned: bars, or for pixels a heat map."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ..criticism import Array, Comparison
+from ..criticism import Comparison, Weights
+from ..data.arrays import Array
 from . import pictures
-from .svg import number
+from .columns import Closer, closer_look
+from .words import number
 
-#: Weights that are shown at once, and those that are in the page at all.
-_TOP, _MOST = 20, 500
+#: Weights that are shown at once, those that are in the page at all, and coordinates with large pictures.
+_TOP, _MOST, _CLOSER = 20, 500, 6
 #: Pixels up to which weights can be read off the heat map.
 _READ_OFF = 10_000
 
@@ -53,26 +55,33 @@ class WeightsSection:
     left_out: int
     ranges: bool
     heat: Heat | None
+    closer: list[Closer]
 
 
-def weights(c: Comparison) -> WeightsSection:
-    """The section "Which coordinates carry the difference?"."""
-    unit = pictures.pixel_weights(c.weights)
+def weights(c: Comparison, names: tuple[str, str]) -> WeightsSection | None:
+    """The section "What the kernel looked at"; None where no kernel was learned."""
+    found = c.weights
+    if found is None:
+        return None
+    unit = pictures.pixel_weights(found)
+    leading = [name for name, weight in found.leading(_CLOSER) if weight > 0]
+    looked = [closer_look(c, name, f"weight {dict(found.leading(_CLOSER))[name]:.3f}", names) for name in leading]
     return WeightsSection(
-        meaning=_meaning(c),
-        bars=_rows(c) if unit is None else [],
+        meaning=_meaning(found, c.reject()),
+        bars=_rows(found) if unit is None else [],
         shown=_TOP,
-        left_out=max(0, len(c.weights.values) - _MOST),
-        ranges=c.weights.low is not None,
-        heat=None if unit is None else _heat(unit, c),
+        left_out=max(0, len(found.values) - _MOST),
+        ranges=found.low is not None,
+        heat=None if unit is None else _heat(unit, found),
+        closer=[one for one in looked if one is not None] if not c.columns else [],
     )
 
 
-def _meaning(c: Comparison) -> str:
-    if c.weights.meaning == "scales":
+def _meaning(weights: Weights, reject: bool) -> str:
+    if weights.meaning == "scales":
         text = (
-            "Weights are the scales that the kernel learned for each coordinate: the kernel looks "
-            "closely where a weight is large, and hardly at all where it is small."
+            "Weights are the scales that the kernel learned for each coordinate: it looks closely where a weight is "
+            "large, and hardly at all where it is small. They carry no guarantee, as p-values do."
         )
     else:
         text = (
@@ -80,14 +89,13 @@ def _meaning(c: Comparison) -> str:
             "where a weight is large, changing the coordinate makes a row look more like the other sample."
         )
     text += " Together they sum to 1."
-    if not c.reject():
+    if not reject:
         text += " Since no difference was found, they may show nothing but chance."
     return text
 
 
-def _rows(c: Comparison) -> list[Weight]:
+def _rows(weights: Weights) -> list[Weight]:
     """The largest weights as bars."""
-    weights = c.weights
     order = np.argsort(-weights.values, kind="stable")[:_MOST]
     ends = weights.values if weights.high is None else weights.high
     full = float(max(ends.max(), weights.values.max())) or 1.0
@@ -107,10 +115,10 @@ def _rows(c: Comparison) -> list[Weight]:
     ]
 
 
-def _heat(unit: Array, c: Comparison) -> Heat:
+def _heat(unit: Array, weights: Weights) -> Heat:
     height, width = unit.shape
     thousandths = np.rint(unit**2 * 1000).astype(int).ravel().tolist()
-    largest = float(c.weights.values.max())
+    largest = float(weights.values.max())
     return Heat(
         image=pictures.heat_map(unit),
         sharp=pictures.is_sharp(unit.shape),
@@ -120,5 +128,5 @@ def _heat(unit: Array, c: Comparison) -> Heat:
         largest=number(largest),
         quarter=number(largest / 4),
         gradient=pictures.gradient(),
-        leading=c.weights.leading(1)[0][0],
+        leading=weights.leading(1)[0][0],
     )

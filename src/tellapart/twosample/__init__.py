@@ -2,24 +2,30 @@
 
 from .auto import k_sample_test, two_sample_test
 from .costs import learned_test_cost, mmd_test_cost
+from .equivalence import EquivalenceResult, equivalence_test
 from .findings import Finding, Findings, KSampleResult, TwoSampleResult
 from .fixed import mmd_test, witness_test
 from .learned import learned_test
+from .planning import Plan, plan
 from .results import LearnedTest, SplitResult, TestResult
 
 __all__ = [
+    "EquivalenceResult",
     "Finding",
     "Findings",
     "KSampleResult",
     "LearnedTest",
+    "Plan",
     "SplitResult",
     "TestResult",
     "TwoSampleResult",
+    "equivalence_test",
     "k_sample_test",
     "learned_test",
     "learned_test_cost",
     "mmd_test",
     "mmd_test_cost",
+    "plan",
     "two_sample_test",
     "witness_test",
 ]

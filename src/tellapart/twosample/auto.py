@@ -15,6 +15,7 @@ from torch import Tensor
 from .._util.errors import InputError, InputMemoryError
 from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
+from ..data import check_unchanged
 from ..data.mixed import Mixed
 from ..data.options import check_reading
 from ..engine import Compute, MemoryLike, computing
@@ -115,6 +116,7 @@ def two_sample_test(
     design = Design.check(opened.mixed, opened.labels["groups"], opened.labels["strata"], paired, equal_groups)
     with computing(max_memory, cluster, progress, threads, title="two_sample_test") as compute:
         result = run_two_sample_test(opened.mixed, design, permutations, as_kernels(kernels), seed, compute, start)
+    check_unchanged(*opened.mixed.points)
     warn_of_floor(result.pvalue_floor)
     return result
 
@@ -184,6 +186,7 @@ def k_sample_test(
                 part = design.take([i, j], [len(points) for points in mixed.points])
                 quiet = replace(compute, progress=None)
                 tests.append(run_two_sample_test(some, part, permutations, given, seed, quiet, time.perf_counter()))
+    check_unchanged(*mixed.points)
     adjusted = holm([test.pvalue for test in tests])
     of_two = tuple(
         PairwiseTest((test.names[0], test.names[1]), test, p) for test, p in zip(tests, adjusted, strict=True)
@@ -230,15 +233,15 @@ def _run(
     layout = Layout(sum(len(unit.coordinates) for unit in mixed.units), mixed.categories, mixed.image_shape)
     left = compute.leaving(pooled.labellings.packed.nbytes)
     verdict = judge_rows(pooled, layout, kernels, rng, left)
-    effects = Effects(mixed, pooled, verdict.pairs, replace(left, progress=None))
+    effects = Effects(mixed, pooled, verdict.pairs, replace(left, progress=None), design.units)
     return {
         "statistic": verdict.statistic,
         "pvalue": verdict.pvalue,
         "null_distribution": verdict.null_distribution,
         "pvalue_floor": drawn.floor,
         "families": _with_names(verdict, effects),
-        "coordinates": Findings([effects.describe(part) for part in verdict.coordinates]),
-        "pairs": Findings([effects.describe(part) for part in verdict.pairs]),
+        "coordinates": Findings(effects.describe_columns(verdict.coordinates)),
+        "pairs": Findings(effects.describe_pairs(verdict.pairs)),
         "sizes": tuple(sizes),
         "names": mixed.names,
         "notes": (*mixed.notes, *_notes(verdict, drawn.floor, layout.width)),

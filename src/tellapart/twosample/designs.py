@@ -23,12 +23,16 @@ class Design:
     groups: Array | None = None
     strata: Array | None = None
     equal_groups: bool = False
+    paired: bool = False
 
     @classmethod
     def check(cls, mixed: Mixed, groups: Any, strata: Any, paired: bool, equal_groups: bool) -> Design:
         """What the user said, or a complaint about it."""
         sizes = [len(part) for part in mixed.points]
         codes = [_as_codes(given, sizes, name) for given, name in ((groups, "groups"), (strata, "strata"))]
+        if codes[0] is not None:
+            samples = np.repeat(np.arange(len(sizes)), sizes)
+            _check_groups(groups, codes[0], sizes, {"sample": samples, "stratum": codes[1]})
         if paired:
             if groups is not None or strata is not None:
                 raise InputError("paired=True exchanges the rows of pairs: it takes neither groups nor strata.")
@@ -37,14 +41,19 @@ class Design:
                     f"paired=True is for pairs (X_i, Y_i), but X has {sizes[0]} rows and Y has {sizes[1]}."
                 )
             codes[1] = np.tile(np.arange(sizes[0]), 2)
-        return cls(codes[0], codes[1], equal_groups)
+        return cls(codes[0], codes[1], equal_groups, paired)
+
+    @property
+    def units(self) -> Array | None:
+        """What belongs together, of each row: groups, or pairs; None where every row is by itself."""
+        return self.strata if self.paired else self.groups
 
     def take(self, samples: Sequence[int], sizes: Sequence[int]) -> Design:
         """The same for some of the samples."""
         ends = np.cumsum([0, *sizes])
         rows = np.concatenate([np.arange(ends[k], ends[k + 1]) for k in samples])
         groups, strata = (None if codes is None else codes[rows] for codes in (self.groups, self.strata))
-        return Design(groups, strata, self.equal_groups)
+        return Design(groups, strata, self.equal_groups, self.paired)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,11 +85,28 @@ def open_with_labels(
     return Opened(mixed, {**labels, **taken})
 
 
+def _check_groups(given: Any, codes: Array, sizes: Sequence[int], within: Mapping[str, Array | None]) -> None:
+    """Complain of a group that lies in two samples or strata, by the name that the user gave it."""
+    first = np.unique(codes, return_index=True)[1]
+    for what, values in within.items():
+        odd = np.empty(0) if values is None else np.flatnonzero(values[first][codes] != values)
+        if len(odd):
+            name = _join(given, sizes)[odd[0]]
+            name = name.item() if isinstance(name, np.generic) else name
+            name = int(name) if isinstance(name, float) and name.is_integer() else name
+            raise InputError(f"A group must lie in one {what}, but {name!r} has rows in two.")
+
+
+def _join(given: Any, sizes: Sequence[int]) -> Array:
+    """Labels of all rows, which may have come one sample after the other."""
+    parts = given if isinstance(given, tuple) and len(given) == len(sizes) and np.ndim(given[0]) else [given]
+    return np.concatenate([np.asarray(part) for part in parts])
+
+
 def _as_codes(given: Any, sizes: Sequence[int], name: str) -> Array | None:
     if given is None:
         return None
-    parts = given if isinstance(given, tuple) and len(given) == len(sizes) and np.ndim(given[0]) else [given]
-    values = np.concatenate([np.asarray(part) for part in parts])
+    values = _join(given, sizes)
     if values.shape != (sum(sizes),):
         raise InputError(f"{name} must have one label for each of the {sum(sizes)} rows, but has shape {values.shape}.")
     if values.dtype == object:

@@ -1,157 +1,226 @@
-"""How large differences of columns and pairs are, in the units of the user's data, and in words."""
+"""How large differences of columns and pairs are, in the units of the user's data, with intervals, and in words."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from dataclasses import replace
+from typing import Any, TypeAlias
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from ..data.mixed import Mixed, Unit
 from ..engine import Compute
-from ..engine.rows import Size, reduce_rows
 from ..stats.forms import Part, Pooled
-from .findings import Finding
+from .findings import Finding, holm
+from .moments import Moments, Places, Variances, sum_moments, sum_variances
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
 #: Pairs whose correlations are computed: those that say most.
 _PAIRS = 100
-
-
-class Moments(NamedTuple):
-    """Of each sample: rows, sums and sums of squares of all columns less a centre, and sums of products of pairs."""
-
-    rows: Tensor
-    sums: Tensor
-    squares: Tensor
-    products: Tensor
-
-
-@dataclass(frozen=True, eq=False)
-class MomentSums:
-    """Sums over the rows of each sample, a `RowReduction`."""
-
-    labels: Array
-    samples: int
-    centre: Tensor
-    pairs: tuple[Array, Array]
-
-    def start(self) -> Moments:
-        """Zeros."""
-        d, p = len(self.centre), len(self.pairs[0])
-        return Moments(*(torch.zeros(self.samples, width, dtype=torch.float64) for width in (1, d, d, p)))
-
-    def add(self, sums: Moments, rows: slice, block: Tensor) -> Moments:
-        """The sums with those of a block."""
-        Z, labels = block.double() - self.centre, self.labels[rows]
-        for k in range(self.samples):
-            of_sample = Z[torch.from_numpy(labels == k)]
-            sums.rows[k] += len(of_sample)
-            sums.sums[k] += of_sample.sum(0)
-            sums.squares[k] += (of_sample**2).sum(0)
-            sums.products[k] += (of_sample[:, self.pairs[0]] * of_sample[:, self.pairs[1]]).sum(0)
-        return sums
-
-    def join(self, left: Moments, right: Moments) -> Moments:
-        """Sample by sample."""
-        return Moments(*(a + b for a, b in zip(left, right, strict=True)))
+#: Pairs below this adjusted p-value must show their difference in the correlation too.
+_GUARDED = 0.25
+_Z = 1.959964
 
 
 class Effects:
-    """Means, deviations, shares and correlations of each sample, and what they say of a difference."""
+    """Means, deviations, shares and correlations of each sample, and what they say of a difference.
 
-    def __init__(self, mixed: Mixed, pooled: Pooled, pairs: Sequence[Part], compute: Compute) -> None:
+    Intervals have 95 % confidence for each effect by itself: by the delta method from third and fourth moments, so that
+    no law of the columns is assumed; and from sums over whole groups, or pairs, where rows belong together.
+    """
+
+    def __init__(
+        self, mixed: Mixed, pooled: Pooled, pairs: Sequence[Part], compute: Compute, units: Array | None = None
+    ) -> None:
         self.names = mixed.names
         self.unit_of = {place: unit for unit in mixed.units for place in unit.coordinates}
         sizes = [len(part) for part in mixed.points]
         labels = np.repeat(np.arange(len(sizes)), sizes)[pooled.order]
         known = sorted(pairs, key=lambda part: (part.pvalue, part.pvalue_alone))[:_PAIRS]
         self.pair_place = {part.columns: k for k, part in enumerate(known)}
+        gaps = {unit.coordinates[0]: unit.gap for unit in mixed.units if unit.gap is not None}
         first, second = (np.array([part.columns[side] for part in known], int) for side in (0, 1))
-        centre = pooled.points[:1024].detach().cpu().flatten(1).double().mean(0)
-        reduction = MomentSums(labels, len(sizes), centre, (first, second))
-        width = len(centre)
-        size = Size(8 * len(sizes) * (2 * width + len(known)), 24 * (width + len(known)), 6.0 * (width + len(known)))
-        found: Moments = reduce_rows(reduction, pooled.points, size, compute)
-        self.rows, self.centre = found.rows.numpy()[:, 0], centre.numpy()
-        self._sums, self._squares, self._products = (part.numpy() for part in found[1:])
+        places = Places(first, second, gaps)
+        self.moments: Moments = sum_moments(pooled.points, labels, len(sizes), places, compute)
+        self.rows = self.moments.rows
+        self.variances: Variances | None = None
+        if len(sizes) == 2:
+            of_row = None if units is None else units[pooled.order]
+            self.variances = sum_variances(pooled.points, labels, places, self.moments, of_row, compute)
+        # What few rows leave unknown of a variance: Student's t, nearly.
+        free = max(float(self.rows.min()) - 1, 1.0)
+        self._quantile = _Z + (_Z**3 + _Z) / (4 * free)
+
+    def describe_columns(self, parts: Sequence[Part]) -> list[Finding]:
+        """Columns with their effects. Where more is missing in one sample, what is there must differ by itself.
+
+        A missing value stands as the mean: a column of which more is missing has another law for that alone. Its
+        p-value is then the larger one of its own, and that of the mean and the deviation of what is there.
+        """
+        found = [self.describe(part) for part in parts]
+        if self.variances is None:
+            return found
+        gaps = {part.columns[0] for part in parts if part.pvalue_alone <= _GUARDED}
+        for k, part in enumerate(parts):
+            unit, c = self.unit_of[part.columns[0]], part.columns[0]
+            if unit.gap is None or unit.gap not in gaps or _is_share(unit):
+                continue
+            ratio = math.log(self.moments.deviations[1, c] / max(self.moments.deviations[0, c], 1e-300) or 1e-300)
+            location = _chance(float(self.variances.shift[c]), float(self.variances.location[c]))
+            scale = _chance(ratio, float(self.variances.scale[c]))
+            p = min(1.0, 2 * min(location, scale))
+            one = self.describe(replace(part, kind="location" if location <= scale else "scale"))
+            found[k] = replace(one, pvalue=max(one.pvalue, p), pvalue_alone=max(one.pvalue_alone, p))
+        return found
+
+    def describe_pairs(self, parts: Sequence[Part]) -> list[Finding]:
+        """Pairs with their effects. Those that differ must differ in their correlation.
+
+        Products of scores also change where one column alone is more spread out. So the p-value of a pair is the larger
+        one of that of its products, and that of the difference of its correlations (Holm, among those that may be
+        named): it is valid where either is the same.
+        """
+        found = [self.describe(part) for part in parts]
+        if self.variances is None:
+            return found
+        guarded = [k for k, part in enumerate(parts) if part.pvalue <= _GUARDED and part.columns in self.pair_place]
+        alone = []
+        for k in guarded:
+            place = self.pair_place[parts[k].columns]
+            alone.append(_chance(found[k].effect, float(self.variances.correlation[place])))
+        for k, p, q in zip(guarded, holm(alone), alone, strict=True):
+            one = found[k]
+            found[k] = replace(one, pvalue=max(one.pvalue, p), pvalue_alone=max(one.pvalue_alone, q))
+        return found
 
     def describe(self, part: Part) -> Finding:
         """A column or a pair with its effect, in words."""
         columns = tuple(dict.fromkeys(self.unit_of[c].name for c in part.columns))
         kind = part.kind
         if kind == "dependence":
-            effect, words = self._correlation(part)
+            effect, interval, words, values = self._correlation(part)
         else:
             unit = self.unit_of[part.columns[0]]
             kind = "share" if _is_share(unit) else kind
-            effect, words = self._share(unit) if _is_share(unit) else self._numbers(unit, part)
-        return Finding(" × ".join(columns), columns, kind, effect, words, part.pvalue, part.pvalue_alone)
+            effect, interval, words, values = self._share(unit) if _is_share(unit) else self._numbers(unit, part)
+        name = " × ".join(columns)
+        return Finding(name, columns, kind, effect, words, part.pvalue, part.pvalue_alone, interval, values)
 
-    def _numbers(self, unit: Unit, part: Part) -> tuple[float, str]:
-        mean, deviation = self._moments(unit)
-        if len(self.rows) > 2:
-            return _spread(mean, deviation), f"means {', '.join(f'{value:.3g}' for value in mean)}"
-        within = math.sqrt(float((self.rows * deviation**2).sum() / self.rows.sum()))
-        shift = float(mean[1] - mean[0]) / within if within > 0 else math.copysign(math.inf, mean[1] - mean[0])
-        ratio = math.log(deviation[1] / deviation[0]) if deviation.min() > 0 else math.nan
+    def _interval(self, effect: float, variance: float) -> tuple[float, float] | None:
+        if not (math.isfinite(effect) and math.isfinite(variance)):
+            return None
+        width = self._quantile * math.sqrt(max(variance, 0.0))
+        return effect - width, effect + width
+
+    def _numbers(self, unit: Unit, part: Part) -> Any:
+        c = unit.coordinates[0]
+        mean, deviation = self.moments.means[:, c], self.moments.deviations[:, c]
+        values = {"mean": _floats(mean), "SD": _floats(deviation)}
+        if self.variances is None:
+            return _spread(mean, deviation), None, f"means {', '.join(f'{value:.3g}' for value in mean)}", values
+        shift, difference = float(self.variances.shift[c]), float(mean[1] - mean[0])
+        of_shift = self._interval(shift, float(self.variances.location[c]))
+        told = f"{shift:+.2f} SD{_bracket(of_shift, '.2f')}"
         if part.kind == "location":
-            return shift, self._shift_in_words(unit, float(mean[1] - mean[0]), shift)
+            return shift, of_shift, self._shift_in_words(unit, difference, told), values
         widths = f"SD {deviation[0]:.3g} → {deviation[1]:.3g}"
         if part.kind == "scale":
-            wider = self.names[1] if part.sign > 0 else self.names[0]
-            return ratio, f"more spread out in {wider} ({widths})"
-        return shift, f"another shape (mean {shift:+.2g} SD, {widths})"
+            ratio = math.log(deviation[1] / deviation[0]) if deviation.min() > 0 else math.nan
+            of_ratio = self._interval(ratio, float(self.variances.scale[c]))
+            times = None if of_ratio is None else (math.exp(of_ratio[0]), math.exp(of_ratio[1]))
+            told = f", × {math.exp(ratio):.2f}{_bracket(times, '.2f')}" if times else ""
+            more = "more" if deviation[1] > deviation[0] else "less"
+            return ratio, of_ratio, f"{more} spread out in {self.names[1]}, {widths}{told}", values
+        return shift, of_shift, f"another shape (mean {told}, {widths})", values
 
-    def _shift_in_words(self, unit: Unit, difference: float, shift: float) -> str:
-        larger = self.names[1] if difference > 0 else self.names[0]
-        if unit.kind == "date":
-            return f"later in {larger} by {abs(difference):.3g} days"
-        what = "brighter" if unit.kind == "pixel" else "larger"
-        return f"{what} in {larger} by {abs(shift):.2g} SD"
+    def _shift_in_words(self, unit: Unit, difference: float, told: str) -> str:
+        words = {"date": ("later", "earlier"), "pixel": ("brighter", "darker")}.get(unit.kind, ("larger", "smaller"))
+        word = words[0] if difference > 0 else words[1]
+        days = f" by {abs(difference):.3g} days" if unit.kind == "date" else ""
+        return f"{word} in {self.names[1]}{days}, {told}"
 
-    def _share(self, unit: Unit) -> tuple[float, str]:
+    def _share(self, unit: Unit) -> Any:
         """The level whose share differs most, for its size."""
         columns = list(unit.coordinates)
-        shares = self._sums[:, columns] / self.rows[:, None] + self.centre[columns]
+        shares = np.clip(self.moments.plain_means[:, columns], 0.0, 1.0)
         pooled = (shares * self.rows[:, None]).sum(0) / self.rows.sum()
         error = np.sqrt(np.maximum(pooled * (1 - pooled), 1e-12))
         best = int(np.argmax(np.ptp(shares, axis=0) / error))
-        level = repr(unit.levels[best]) if unit.levels else "missing" if unit.kind == "missing" else "yes"
-        told = " → ".join(f"{share:.3g}" for share in np.clip(shares[:, best], 0, 1))
-        effect = shares[1, best] - shares[0, best] if len(self.rows) == 2 else np.ptp(shares[:, best])
-        return float(effect), f"share of {level} {told}"
+        of_best = shares[:, best]
+        levels = unit.levels or ("missing" if unit.kind == "missing" else "yes",)
+        values = {level: _floats(shares[:, k]) for k, level in enumerate(levels)}
+        told = " → ".join(map(percent, of_best))
+        if self.variances is None:
+            return float(np.ptp(of_best)), None, f"{_level(unit, best)} {told}", values
+        effect = float(of_best[1] - of_best[0])
+        size = self.rows / max(float(self.variances.crowding[columns[best]]), 1e-9)
+        interval = share_interval(of_best, size)
+        points = f" ({100 * effect:+.2g} points [{100 * interval[0]:+.2g}, {100 * interval[1]:+.2g}])"
+        if unit.kind == "missing":
+            told = f"{percent(of_best[1])} missing in {self.names[1]}, {percent(of_best[0])} in {self.names[0]}"
+            return effect, interval, told + points, values
+        return effect, interval, f"{_level(unit, best)} {told}{points}", values
 
-    def _moments(self, unit: Unit) -> tuple[Array, Array]:
-        """Means and standard deviations of each sample; what was missing counts as the mean, and is taken out."""
-        c = unit.coordinates[0]
-        count, total, squares = self.rows, self._sums[:, c], self._squares[:, c]
-        if unit.gap is not None:
-            # Where a value is missing there stands the mean of all that are not,
-            gaps = self._sums[:, unit.gap] + self.rows * self.centre[unit.gap]
-            # which therefore is the mean over all rows.
-            fill = total.sum() / self.rows.sum()
-            count, total, squares = np.maximum(count - gaps, 1e-9), total - gaps * fill, squares - gaps * fill**2
-        mean = total / count
-        deviation = np.sqrt(np.maximum(squares / count - mean**2, 0.0))
-        return mean + self.centre[c], deviation
-
-    def _correlation(self, part: Part) -> tuple[float, str]:
+    def _correlation(self, part: Part) -> Any:
         place = self.pair_place.get(part.columns)
         if place is None:
-            return math.nan, "weaker than those told"
-        i, j = part.columns
-        n = self.rows
-        covariance = self._products[:, place] / n - self._sums[:, i] * self._sums[:, j] / n**2
-        spread = [np.sqrt(np.maximum(self._squares[:, c] / n - (self._sums[:, c] / n) ** 2, 1e-300)) for c in (i, j)]
-        found = np.clip(covariance / (spread[0] * spread[1]), -1, 1)
-        effect = float(found[1] - found[0]) if len(found) == 2 else float(np.ptp(found))
-        return effect, f"correlation {' → '.join(f'{value:.2f}' for value in found)}"
+            return math.nan, None, "weaker than those told", {}
+        found = self.moments.correlations[:, place]
+        words = f"correlation {' → '.join(f'{value:.2f}' for value in found)}"
+        values = {"correlation": _floats(found)}
+        if self.variances is None:
+            return float(np.ptp(found)), None, words, values
+        effect = float(found[1] - found[0])
+        interval = self._interval(effect, float(self.variances.correlation[place]))
+        if interval is not None:
+            interval = max(interval[0], -2.0), min(interval[1], 2.0)
+        return effect, interval, f"{words} ({effect:+.2f}{_bracket(interval, '+.2f')})", values
+
+
+def share_interval(shares: Array, sizes: Array) -> tuple[float, float]:
+    """The interval of a difference of two shares (Newcombe 1998, method 10, of Wilson's intervals).
+
+    >>> [round(end, 3) for end in share_interval(np.array([48 / 80, 56 / 70]), np.array([80, 70]))]
+    [0.052, 0.334]
+    """
+    middle = (shares + _Z**2 / (2 * sizes)) / (1 + _Z**2 / sizes)
+    width = _Z * np.sqrt(shares * (1 - shares) / sizes + _Z**2 / (4 * sizes**2)) / (1 + _Z**2 / sizes)
+    low, high = middle - width, middle + width
+    effect = shares[1] - shares[0]
+    below = math.hypot(shares[1] - low[1], high[0] - shares[0])
+    above = math.hypot(high[1] - shares[1], shares[0] - low[0])
+    return float(effect - below), float(effect + above)
+
+
+def percent(share: float) -> str:
+    """A share for people.
+
+    >>> percent(0.1234), percent(0.0042), percent(0.996), percent(1.0), percent(0.0)
+    ('12 %', '0.42 %', '99.6 %', '100 %', '0 %')
+    """
+    value = 100 * float(share)
+    if 99 < value < 100:
+        return f"{min(value, 99.99):.3g} %"
+    return f"{value:.0f} %" if value >= 10 else f"{value:.2g} %"
+
+
+def _chance(effect: float, variance: float) -> float:
+    """How likely a normal variable of this variance is at least as far from 0."""
+    return math.erfc(abs(effect) / math.sqrt(2 * variance)) if variance > 0 else float(effect == 0)
+
+
+def _level(unit: Unit, best: int) -> str:
+    return repr(unit.levels[best]) if unit.levels else "missing" if unit.kind == "missing" else "yes"
+
+
+def _bracket(interval: tuple[float, float] | None, form: str) -> str:
+    return "" if interval is None else f" [{interval[0]:{form}}, {interval[1]:{form}}]"
+
+
+def _floats(values: Array) -> tuple[float, ...]:
+    return tuple(float(value) for value in values)
 
 
 def _is_share(unit: Unit) -> bool:

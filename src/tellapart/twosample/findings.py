@@ -11,6 +11,8 @@ from typing import Any, overload
 import numpy as np
 import torch
 
+from .._util.schema import stamp
+from .._util.shown import Shown
 from ..stats.forms import FamilyVerdict
 from ..stats.pvalues import critical_value, rejects
 
@@ -28,7 +30,7 @@ _LAST = ("families", "coordinates", "pairs", "null_distribution")
 
 
 @dataclass(frozen=True)
-class Finding:
+class Finding(Shown):
     """A column or a pair of columns.
 
     Attributes
@@ -46,6 +48,12 @@ class Finding:
         Adjusted for all columns (or all pairs): that any is named that does not differ has probability at most α.
     pvalue_alone
         Of this one, had it alone been looked at.
+    interval
+        Of the effect, with 95 % confidence for this one alone; None of more than two samples, and where it is not
+        known.
+    values
+        What the words say, as numbers of each sample: ``{"mean": (1.0, 1.2), "SD": (…)}``, the share of each category,
+        ``{"correlation": (0.41, 0.05)}``.
     """
 
     name: str
@@ -55,12 +63,14 @@ class Finding:
     words: str
     pvalue: float
     pvalue_alone: float
+    interval: tuple[float, float] | None = None
+    values: dict[str, tuple[float, ...]] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return f"{self.name}: {self.words} (p = {self.pvalue:.3g})"
 
 
-class Findings(Sequence[Finding]):
+class Findings(Shown, Sequence[Finding]):
     """Columns, or pairs of columns, by their adjusted p-values: what differs most comes first."""
 
     def __init__(self, found: Sequence[Finding] = ()) -> None:
@@ -94,7 +104,7 @@ class Findings(Sequence[Finding]):
 
 
 @dataclass(frozen=True, eq=False)
-class AutoResult:
+class AutoResult(Shown):
     """What `two_sample_test` and `k_sample_test` have in common. Unpacks as ``statistic, pvalue = result``."""
 
     statistic: float
@@ -152,7 +162,7 @@ class AutoResult:
 
     def to_json(self) -> str:
         """All fields as JSON."""
-        return json.dumps(self.to_dict())
+        return json.dumps(self.to_dict(), allow_nan=False)
 
     def summary(self, alpha: float = 0.05) -> str:
         """What was found, in plain words."""
@@ -214,7 +224,7 @@ class TwoSampleResult(AutoResult):
 
     def to_dict(self) -> dict[str, Any]:
         """All fields as plain Python values."""
-        return super().to_dict() | {"m": self.m, "n": self.n}
+        return stamp("two_sample_test") | super().to_dict() | {"m": self.m, "n": self.n}
 
     def __repr__(self) -> str:
         at_floor = " (the smallest possible)" if self.pvalue <= self.pvalue_floor * (1 + 1e-9) else ""
@@ -226,7 +236,7 @@ class TwoSampleResult(AutoResult):
 
 
 @dataclass(frozen=True, eq=False)
-class PairwiseTest:
+class PairwiseTest(Shown):
     """Two of several samples: their test, and its p-value adjusted for all such tests (Holm)."""
 
     names: tuple[str, str]
@@ -253,7 +263,7 @@ class KSampleResult(AutoResult):
         pairwise = [
             {"names": list(one.names), "pvalue": one.pvalue, "test": one.test.to_dict()} for one in self.pairwise
         ]
-        return super().to_dict() | {"pairwise": pairwise}
+        return stamp("k_sample_test") | super().to_dict() | {"pairwise": pairwise}
 
     def _summary(self, alpha: float) -> list[str]:
         lines = super()._summary(alpha)

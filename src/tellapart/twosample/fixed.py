@@ -12,7 +12,7 @@ import torch
 from .._util.errors import InputError
 from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
-from ..data import Points
+from ..data import Points, check_unchanged
 from ..engine import Compute, MemoryLike, computing
 from ..kernels import Gaussian, Kernel, as_kernel
 from ..learning.bandwidths import median_distance
@@ -122,7 +122,9 @@ def mmd_test(
     )
     with computing(max_memory, cluster, progress, threads, title="mmd_test") as compute:
         found = choose_kernel(kernel, x, y, seed)
-        return run_test(x, y, found, chosen, permutations, seed, compute, dtype=dtype, alpha=alpha, start=start)
+        result = run_test(x, y, found, chosen, permutations, seed, compute, dtype=dtype, alpha=alpha, start=start)
+    check_unchanged(x, y)
+    return result
 
 
 def run_test(
@@ -188,7 +190,9 @@ def witness_test(
     seed = seed_of(rng)
     x, y = open_points(X, Y, witness, at_least=2, standardise=False, seed=seed, max_memory=max_memory, reading={})
     with computing(max_memory) as compute:
-        return run_witness_test(x, y, witness, null, permutations, seed, compute, start=start)
+        result = run_witness_test(x, y, witness, null, permutations, seed, compute, start=start)
+    check_unchanged(x, y)
+    return result
 
 
 def run_witness_test(

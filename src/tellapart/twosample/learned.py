@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
@@ -12,7 +13,8 @@ import numpy as np
 from .._util.errors import InputError
 from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
-from ..data import Points, take_rows
+from ..data import Points, check_unchanged, take_rows
+from ..data.shared import SharedRows, find_shared_rows, hash_rows
 from ..engine import Compute, MemoryLike, computing
 from ..learning import Criterion
 from ..learning.fitting import Settings, learn_kernel
@@ -77,7 +79,8 @@ def learned_test(
     learning
         More arguments for `fit_kernel`: ``steps``, ``batch_size``, ``learning_rate``, ….
     rng
-        For the split, learning and permutations.
+        For the split, learning and permutations. Rows that stand in both samples (more than by coincidence) are learned
+        from or tested together; a warning says how many there are.
     standardise, threads, progress, **reading
         As in `mmd_test`.
     max_memory
@@ -105,9 +108,13 @@ def learned_test(
     x, y = open_points(
         X, Y, kernel, at_least=2, standardise=standardise, seed=seed, max_memory=max_memory, reading=reading
     )
-    splits = split_samples(len(x), len(y), train, swap, chosen, seed)
+    shared = find_shared_rows(hash_rows(x), hash_rows(y))
+    if shared is not None:
+        warnings.warn(f"{shared} Equal rows are learned from or tested together.", stacklevel=2)
+    splits = split_samples(len(x), len(y), train, swap, chosen, seed, shared)
     with computing(max_memory, cluster, progress, threads, title="learned_test") as compute:
         found = run_learned_test(x, y, kernel, settings, splits, chosen, permutations, seed, compute, combination)
+    check_unchanged(x, y)
     return replace(found, seconds=time.perf_counter() - start)
 
 
@@ -181,11 +188,14 @@ def check_learned_null(null: NullLike, groups: Any, strata: Any) -> Null:
     return chosen
 
 
-def split_samples(m: int, n: int, train: Any, swap: bool, null: Null, seed: int) -> list[Split]:
+def split_samples(
+    m: int, n: int, train: Any, swap: bool, null: Null, seed: int, shared: SharedRows | None = None
+) -> list[Split]:
     """The rows of m and n to learn from and to test: once, or with ``swap`` also the other way round."""
     null.check(m, n)
     groups, strata = null.row_labels() if isinstance(null, Permutation) else (None, None)
-    first = split_rows(m, n, train, groups=groups, strata=strata, rng=seed)
+    equal = None if shared is None else shared.codes
+    first = split_rows(m, n, train, groups=groups, strata=strata, equal=equal, rng=seed)
     return [first, split_rows(m, n, first.swapped())] if swap else [first]
 
 

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from .._util.schema import stamp
+from .._util.shown import Shown
 from ..kernels import Kernel
 from ..learning import History
 from ..learning.splits import Split
@@ -18,7 +20,7 @@ from ..stats.pvalues import critical_value, rejects
 
 
 @dataclass(frozen=True, eq=False)
-class TestResult:
+class TestResult(Shown):
     """The outcome of `mmd_test` or `witness_test`. Unpacks as ``statistic, pvalue = result``.
 
     Attributes
@@ -84,16 +86,20 @@ class TestResult:
 
     def to_dict(self) -> dict[str, Any]:
         """All fields as plain Python values, the kernel as its ``repr``."""
-        return vars(self) | {
-            "kernel": repr(self.kernel),
-            "bandwidth": self.bandwidth,
-            "null_distribution": self.null_distribution.tolist(),
-            "pvalue_floor": self.pvalue_floor,
-        }
+        return (
+            stamp("test")
+            | vars(self)
+            | {
+                "kernel": repr(self.kernel),
+                "bandwidth": self.bandwidth,
+                "null_distribution": self.null_distribution.tolist(),
+                "pvalue_floor": self.pvalue_floor,
+            }
+        )
 
     def to_json(self) -> str:
         """All fields as JSON."""
-        return json.dumps(self.to_dict())
+        return json.dumps(self.to_dict(), allow_nan=False)
 
     def __repr__(self) -> str:
         kind = "exact" if self.exact else "asymptotic"
@@ -107,7 +113,7 @@ class TestResult:
 
 
 @dataclass(frozen=True, eq=False)
-class SplitResult:
+class SplitResult(Shown):
     """One kernel learned on some rows, and its test on others."""
 
     split: Split
@@ -121,7 +127,7 @@ class SplitResult:
 
 
 @dataclass(frozen=True, eq=False)
-class LearnedTest:
+class LearnedTest(Shown):
     """The outcome of `learned_test`. Unpacks as ``statistic, pvalue = result``.
 
     Attributes
@@ -194,11 +200,11 @@ class LearnedTest:
             for h in self.halves
         ]
         kept = ("pvalue", "statistic", "statistic_name", "combination", "exact", "seed", "seconds")
-        return {name: getattr(self, name) for name in kept} | {"halves": halves}
+        return stamp("learned_test") | {name: getattr(self, name) for name in kept} | {"halves": halves}
 
     def to_json(self) -> str:
         """The same as JSON."""
-        return json.dumps(self.to_dict())
+        return json.dumps(self.to_dict(), allow_nan=False)
 
     def __repr__(self) -> str:
         tests = "; ".join(repr(half.test) for half in self.halves)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -125,16 +125,24 @@ class FileFormat(Format):
         return isinstance(data, Path) and data.name.lower().endswith(self.suffixes)
 
 
-def read_chunks(chunks: Chunks, request: Request) -> Opened:
+def read_chunks(chunks: SomeChunks, request: Request) -> Opened:
     """The rows wanted of an array that is stored in chunks."""
     check_rows(chunks.shape, request.label)
     rows, of_row = request.count_rows(chunks.shape[0]), float(math.prod(chunks.shape[1:]))
     request.check_memory(rows * of_row * max(8, chunks.dtype.itemsize))
     numbers = request.choose_rows(chunks.shape[0])
-    return Opened(np.concatenate(list(_take_from_blocks(chunks.blocks(), numbers))), numbers)
+    return Opened(np.concatenate(list(chunks.take(numbers))), numbers)
 
 
-def _take_from_blocks(blocks: Iterator[Array], numbers: Array) -> Iterator[Array]:
+class SomeChunks(Chunks, Protocol):
+    """Chunks of which some rows can be had without reading all."""
+
+    def take(self, numbers: Array) -> Iterator[Array]:
+        """The rows at these positions, which increase, some at a time."""
+
+
+def take_from_blocks(blocks: Iterator[Array], numbers: Array) -> Iterator[Array]:
+    """The rows at some positions, which increase, of all rows."""
     start = 0
     for block in blocks:
         first, last = np.searchsorted(numbers, (start, start + len(block)))

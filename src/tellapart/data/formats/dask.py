@@ -51,3 +51,13 @@ class DaskChunks:
         for size in self.array.chunks[0]:
             yield np.asarray(self.array[start : start + size].compute(scheduler="synchronous"))
             start += size
+
+    def take(self, numbers: Array) -> Iterator[Array]:
+        """The rows at these positions; chunks without any are not computed."""
+        start = 0
+        for size in self.array.chunks[0]:
+            first, last = np.searchsorted(numbers, (start, start + size))
+            if last > first:
+                block = np.asarray(self.array[start : start + size].compute(scheduler="synchronous"))
+                yield block[numbers[first:last] - start]
+            start += size

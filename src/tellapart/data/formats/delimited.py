@@ -22,6 +22,8 @@ from .text import LATIN_NOTE, find_encoding, measure_text, read_head
 #: Memory that a cell takes while it is read, beside its text (as measured).
 _BYTES_PER_CELL = 24
 
+#: Columns take time and memory each, whatever is in them.
+_MOST_COLUMNS = 100_000
 #: How many cells are in memory at a time where only some rows are wanted.
 _CELLS = 500_000
 
@@ -61,7 +63,7 @@ class _Layout(NamedTuple):
 
 
 def _read(pandas: Any, request: Request, encoding: str) -> Opened:
-    head = read_head(request.data, encoding)
+    head = read_head(request.data, encoding, request.label)
     layout = _find_layout(head, request)
     names, max_rows = layout.names, request.options.max_rows
     keep = select_columns(names, request.label, request.options.columns, request.options.drop)
@@ -119,6 +121,10 @@ def _read_some(pandas: Any, request: Request, max_rows: int, options: dict[str, 
 def _find_layout(head: str, request: Request) -> _Layout:
     separator = "\t" if ".tsv" in request.data.suffixes[-2:] else _find_separator(head)
     first = _read_first_record(head, separator, request.label)
+    if len(first) > _MOST_COLUMNS:
+        raise InputError(
+            f"{request.label} has {len(first):,} columns, but text is read up to {_MOST_COLUMNS:,}. Save it as .npy."
+        )
     # A comma where the cells are separated by semicolons and no number has a point.
     comma = separator == ";" and re.search(r"\d,\d", head) and not re.search(r"\d\.\d", head)
     decimal = "," if comma else "."

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..._util.errors import InputError
+from ..._util.text import printable
 from .base import Format, Opened, Request
 from .pillow import Picture, pillow, read_pictures
 
@@ -29,9 +30,9 @@ class ImageFolder(Format):
         found = _list_files(folder, request.label)
         numbers = request.choose_rows(len(found))
         files = [found[k] for k in numbers]
-        pictures = [Picture(file, partial(library.open, folder / file, formats=_KINDS)) for file in files]
+        pictures = [Picture(printable(file), partial(library.open, folder / file, formats=_KINDS)) for file in files]
         content, notes = read_pictures(pictures, request)
-        return Opened(content, numbers, tuple(files), notes)
+        return Opened(content, numbers, tuple(map(printable, files)), notes)
 
 
 def _list_files(folder: Path, label: str) -> list[str]:

@@ -14,7 +14,7 @@ from ..._util.errors import InputError
 from ..arrays import Array, check_rows
 from ..lazy import Lazy, Stored
 from ..stores import Plain, Spooled
-from .base import FileFormat, Opened, Request, read_chunks
+from .base import FileFormat, Opened, Request, read_chunks, take_from_blocks
 
 #: Bytes that the description of an array may take.
 _LONGEST_HEADER = 2**16
@@ -80,6 +80,10 @@ class ColumnsFirst:
             places = np.arange(columns)[:, None] * rows + np.arange(start, stop)
             block = self._numbers.rows(places.reshape(-1)).reshape(columns, stop - start)
             yield block.reshape(*sides[::-1], stop - start).T
+
+    def take(self, numbers: Array) -> Iterator[Array]:
+        """The rows at these positions, some at a time."""
+        return take_from_blocks(self.blocks(), numbers)
 
 
 def read_layout(path: Path, label: str) -> Header:

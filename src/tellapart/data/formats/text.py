@@ -12,6 +12,7 @@ from .base import Request
 
 HEAD = 2**20
 _CHUNK = 2**20
+_LONGEST_LINE = 2**24
 
 LATIN_NOTE = "It is not UTF-8 text and was read as Latin-1."
 _FEWER = "Give {max_rows} to draw some of its rows or {columns} to take fewer columns, or convert it to .parquet."
@@ -42,10 +43,15 @@ def find_encoding(path: Path, label: str) -> str:
     return "utf-8-sig"
 
 
-def read_head(path: Path, encoding: str) -> str:
-    """The first part of a text file."""
+def read_head(path: Path, encoding: str, label: str) -> str:
+    """The first part of a text file: a megabyte, or more where the first line takes more."""
     with open_bytes(path) as file:
-        return codecs.getincrementaldecoder(encoding)().decode(file.read(HEAD))
+        start = file.read(HEAD)
+        while b"\n" not in start and (more := file.read(HEAD)):
+            start += more
+            if len(start) > _LONGEST_LINE:
+                raise InputError(f"{label} is not a table: its first line is longer than {_LONGEST_LINE:,} bytes.")
+    return codecs.getincrementaldecoder(encoding)().decode(start)
 
 
 def measure_text(request: Request, overhead: float, **advice: Any) -> int:

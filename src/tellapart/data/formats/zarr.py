@@ -7,8 +7,11 @@ says is compared with a list of what is known to be safe before the zarr library
 from __future__ import annotations
 
 import json
+import math
+import os
 import re
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,7 @@ from ..._util.errors import InputError
 from ..._util.extras import extra
 from ..arrays import Array, check_rows
 from ..lazy import Lazy, Stored
+from ..limits import check_memory
 from ..stores import Spooled
 from ..tables import quote_names
 from .base import Format, Opened, Request, read_chunks
@@ -25,6 +29,8 @@ from .base import Format, Opened, Request, read_chunks
 #: The files that describe an array or a group, of version 2 and 3.
 _ARRAY_V2, _GROUP_V2, _ANY_V3 = ".zarray", ".zgroup", "zarr.json"
 _LONGEST_METADATA = 2**24
+#: From so many bytes on, at least one of so many chunks must be there.
+_LARGE, _FEW = 2**26, 100
 
 _TYPES_V2 = re.compile(r"[<>|][biuf]\d{1,2}")
 _TYPES_V3 = ("bool", *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)))
@@ -88,12 +94,41 @@ class ZarrChunks:
         array = self._open()
         self.shape, self.dtype = tuple(array.shape), np.dtype(array.dtype)
         self.step = int(array.chunks[0]) if self.shape else 1
+        self._check_chunks(tuple(getattr(array, "shards", None) or array.chunks))
 
     def blocks(self) -> Iterator[Array]:
         """All rows, a chunk at a time."""
         array = self._open()
         for start in range(0, self.shape[0], self.step):
             yield np.asarray(array[start : start + self.step])
+
+    def take(self, numbers: Array) -> Iterator[Array]:
+        """The rows at these positions; chunks without any are not read."""
+        array = self._open()
+        chunk = numbers // self.step
+        for part in np.split(numbers, np.flatnonzero(np.diff(chunk)) + 1):
+            start = int(part[0]) // self.step * self.step
+            yield np.asarray(array[start : start + self.step])[part - start]
+
+    def _check_chunks(self, chunks: tuple[int, ...]) -> None:
+        """Complain about chunks that do not fit into memory, and about shapes that hardly any chunk is there for.
+
+        What a store lacks reads as zeros, so that one may claim any number of rows.
+        """
+        check_memory(
+            float(math.prod(chunks)) * self.dtype.itemsize,
+            f"A chunk of {self.label}",
+            None,
+            "Store it in smaller ones.",
+        )
+        wanted = math.prod(-(-side // max(1, size)) for side, size in zip(self.shape, chunks, strict=True))
+        if math.prod(self.shape) * self.dtype.itemsize > _LARGE:
+            files = (file for *_, names in os.walk(self.path) for file in names)
+            there = sum(1 for _ in islice(files, wanted // _FEW + 1))
+            if there * _FEW < wanted:
+                raise InputError(
+                    f"{self.label} claims the shape {self.shape}, but holds {there} files for {wanted} chunks."
+                )
 
     def _open(self) -> Any:
         # Checked by every process that opens it, and each time.

@@ -11,8 +11,8 @@
       return localStorage.getItem("tellapart-theme");
     } catch { return null; } // a file without storage
   };
-  const before = remembered();
-  if (before === "dark" || before === "light") root.dataset.theme = before;
+  const chosenTheme = remembered();
+  if (chosenTheme === "dark" || chosenTheme === "light") root.dataset.theme = chosenTheme;
   one("theme").hidden = false;
   one("theme").addEventListener("click", () => {
     const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
@@ -29,13 +29,14 @@
       for (const row of all("[data-sample]", group)) row.hidden = Boolean(sample) && row.dataset.sample !== sample;
     }
   };
+  const before = new Map(all(".rows > *").map((row, k) => [row, k]));
   const sort = () => {
     const sign = { up: 1, down: -1 }[one("order").value] || 0;
     for (const rows of all(".rows")) {
-      const place = (row) => (sign ? sign * row.dataset.value : Number(row.dataset.order));
+      const place = (row) => (sign ? sign * row.dataset.value : before.get(row));
       rows.append(...[...rows.children].sort((a, b) => place(a) - place(b)));
     }
-    all("th[aria-sort]").forEach((head) => head.removeAttribute("aria-sort"));
+    all(".sortable th[aria-sort]").forEach((head) => head.removeAttribute("aria-sort"));
   };
   one("controls").hidden = false;
   all("#controls input[type=radio]").forEach((input) => input.addEventListener("change", filter));
@@ -43,26 +44,106 @@
   const overlay = one("overlay");
   if (overlay) overlay.addEventListener("change", () => one("examples-section").classList.toggle("overlaid", overlay.checked));
 
-  // Tables: a heading sorts by its column, as numbers where all are; what is empty comes last.
-  const key = (row, column) => row.cells[column].dataset.key ?? row.cells[column].textContent.trim();
-  for (const head of all("th")) {
+  // Tables of examples: a heading sorts by its column, as numbers where all are; what is empty comes last.
+  const sortable = (head, click) => {
     const button = document.createElement("button");
     button.type = "button";
     button.append(...head.childNodes);
     head.append(button);
     button.addEventListener("click", () => {
-      const body = head.closest("table").tBodies[0];
-      const rows = [...body.rows];
-      const numeric = rows.every((row) => key(row, head.cellIndex) === "" || !Number.isNaN(Number(key(row, head.cellIndex))));
       const descending = head.getAttribute("aria-sort") === "ascending";
       all("th[aria-sort]", head.parentNode).forEach((other) => other.removeAttribute("aria-sort"));
       head.setAttribute("aria-sort", descending ? "descending" : "ascending");
+      click(descending ? -1 : 1);
+    });
+  };
+  const key = (row, column) => row.cells[column].dataset.key ?? row.cells[column].textContent.trim();
+  for (const head of all(".sortable thead th")) {
+    sortable(head, (sign) => {
+      const body = head.closest("table").tBodies[0];
+      const rows = [...body.rows];
+      const numeric = rows.every((row) => key(row, head.cellIndex) === "" || !Number.isNaN(Number(key(row, head.cellIndex))));
       rows.sort((a, b) => {
         const [p, q] = [key(a, head.cellIndex), key(b, head.cellIndex)];
         if (p === "" || q === "") return (p === "") - (q === "");
-        return (numeric ? p - q : p.localeCompare(q)) * (descending ? -1 : 1);
+        return (numeric ? p - q : p.localeCompare(q)) * sign;
       });
       body.append(...rows);
+    });
+  }
+
+  // Tables of findings: searched, filtered and sorted; at first only some rows are shown.
+  for (const table of all(".findings")) {
+    const name = table.id.replace("-table", "");
+    const of = (kind) => document.querySelector(`[data-${kind}="${name}"]`);
+    const body = table.tBodies[0];
+    const [search, only, by, count, more] = ["search", "only", "sort", "count", "more"].map(of);
+    const most = Number(table.dataset.shown);
+    let expanded = false;
+    const show = () => {
+      const words = (search ? search.value : "").toLowerCase().split(/\s+/).filter(Boolean);
+      let found = 0;
+      for (const row of body.rows) {
+        const fits = words.every((word) => row.dataset.name.includes(word)) && !(only && only.checked && !row.classList.contains("named"));
+        found += fits;
+        row.hidden = !fits || (!expanded && found > most);
+      }
+      if (more) {
+        more.hidden = found <= most;
+        more.firstElementChild.textContent = expanded ? "Show fewer" : `Show all ${found}`;
+      }
+      if (count) count.textContent = words.length || (only && only.checked) ? `${found} of ${body.rows.length}` : "";
+    };
+    const order = (what, sign) => {
+      const place = { name: (a, b) => a.dataset.name.localeCompare(b.dataset.name), size: (a, b) => b.dataset.size - a.dataset.size,
+        p: (a, b) => a.dataset.p - b.dataset.p || a.dataset.order - b.dataset.order }[what];
+      body.append(...[...body.rows].sort((a, b) => sign * place(a, b)));
+      show();
+    };
+    for (const head of all("thead th[data-by]", table)) {
+      const what = head.dataset.by;
+      // Effects begin with the largest.
+      sortable(head, (sign) => { order(what, sign); if (by) by.value = what; });
+    }
+    if (search) search.addEventListener("input", show);
+    if (only) only.addEventListener("change", show);
+    if (by) by.addEventListener("change", () => {
+      all("th[aria-sort]", table).forEach((other) => other.removeAttribute("aria-sort"));
+      order(by.value, 1);
+    });
+    if (more) more.firstElementChild.addEventListener("click", () => { expanded = !expanded; show(); });
+    document.querySelector(`[data-for="${name}"]`).hidden = false;
+    show();
+  }
+
+  // Map of pixels: what is under the pointer, or under the cursor that the arrow keys move.
+  const map = one("pixel-map");
+  if (map && map.dataset.effects) {
+    const [effects, pvalues] = [map.dataset.effects, map.dataset.pvalues].map((text) => text.split(" ").map(Number));
+    const [width, height] = [Number(map.dataset.width), Number(map.dataset.height)];
+    const cursor = map.querySelector(".cursor");
+    let [row, column] = [0, 0];
+    const read = () => {
+      const [effect, p] = [effects[row * width + column] / 100, pvalues[row * width + column]];
+      const where = effect === 0 ? "the same in both" : `${effect > 0 ? "+" : "−"}${Math.abs(effect)} SD, more in ${effect > 0 ? map.dataset.y : map.dataset.x}`;
+      one("pixel-readout").textContent = `Pixel ${row},${column}: ${where}, adjusted p ${p}`;
+      cursor.hidden = false;
+      cursor.style.left = `${(100 * column) / width}%`;
+      cursor.style.top = `${(100 * row) / height}%`;
+    };
+    const clamp = (value, most) => Math.min(most - 1, Math.max(0, value));
+    map.addEventListener("pointermove", (event) => {
+      const box = map.querySelector("img").getBoundingClientRect();
+      column = clamp(Math.floor(((event.clientX - box.left) / box.width) * width), width);
+      row = clamp(Math.floor(((event.clientY - box.top) / box.height) * height), height);
+      read();
+    });
+    map.addEventListener("keydown", (event) => {
+      const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+      if (!step) return;
+      event.preventDefault();
+      [row, column] = [clamp(row + step[0], height), clamp(column + step[1], width)];
+      read();
     });
   }
 

@@ -1,0 +1,27 @@
+"""Text that came from files, as it may be shown: nothing in it moves a cursor, hides anything, or is endless."""
+
+from __future__ import annotations
+
+import re
+
+#: What acts instead of being seen: control characters, line ends, marks that turn the direction of writing, and halves
+#: of characters (bytes of a file's name that are not UTF-8), which cannot be written.
+_ACTING = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def printable(text: str) -> str:
+    """The text with what would act instead of being seen spelled out.
+
+    >>> print(printable("a\\x1b[2Jb"))
+    a\\x1b[2Jb
+    """
+    return _ACTING.sub(lambda match: ascii(match[0])[1:-1], text)
+
+
+def shorten(text: str, most: int) -> str:
+    """The text, or its beginning and how long it is.
+
+    >>> shorten("x" * 5000, 10)
+    'xxxxxxxxxx… (5,000 characters)'
+    """
+    return text if len(text) <= most else f"{text[:most]}… ({len(text):,} characters)"

@@ -1,0 +1,66 @@
+"""Which rows are judged by which: folds that keep together what belongs together."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..data import Points
+from ..data.arrays import Array
+
+#: Folds, at the most.
+FOLDS = 6
+#: Equal rows stay together where at least this share of all rows differ from each other: among few different rows,
+#: equal ones are no copies, but draws of the same value.
+_DIFFERENT = 0.2
+_HASHED = 4_096
+
+
+def hash_rows(points: Points) -> Array:
+    """A number for each row, equal for equal rows (and, with a chance of 2^-64, for others)."""
+    width = int(np.prod(points.shape[1:]))
+    factors = np.random.default_rng(0).integers(1, 2**63, width, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    found = np.empty(len(points), np.uint64)
+    for start in range(0, len(points), _HASHED):
+        block = points[start : start + _HASHED].detach().cpu().flatten(1).double().numpy()
+        bits = np.ascontiguousarray(block + 0.0).view(np.uint64)  # -0 and 0 are equal
+        mixed = (bits ^ (bits >> np.uint64(29))) * factors
+        found[start : start + _HASHED] = (mixed ^ (mixed >> np.uint64(31))).sum(1, dtype=np.uint64)
+    return found
+
+
+def find_units(hashes: Array, given: Array | None) -> Array:
+    """Numbers of what must stay in one fold: groups or pairs, and rows that are equal.
+
+    >>> find_units(np.array([5, 6, 7, 5, 8]), np.array([0, 0, 1, 2, 3]))
+    array([0, 0, 1, 0, 2])
+    """
+    _, equal = np.unique(hashes, return_inverse=True)
+    alone = np.arange(len(hashes))
+    if equal.max() + 1 < _DIFFERENT * len(hashes):
+        equal = alone
+    units = equal if given is None else np.unique(given, return_inverse=True)[1]
+    while given is not None and equal is not alone:
+        # The smallest number of whatever hangs together, until nothing changes.
+        before = units
+        for labels in (equal, units):
+            least = np.full(int(labels.max()) + 1, len(units))
+            np.minimum.at(least, labels, units)
+            units = least[labels]
+        if np.array_equal(before, units):
+            break
+    return np.unique(units, return_inverse=True)[1].reshape(-1)
+
+
+def draw_folds(units: Array, labels: Array, rng: np.random.Generator) -> tuple[Array, int]:
+    """The fold of each row, whole units at a time, with about the same share of each sample in each; and how many."""
+    count = int(units.max()) + 1
+    of_y = np.bincount(units, weights=labels, minlength=count)
+    size = np.bincount(units, minlength=count)
+    kind = np.where(of_y == 0, 0, np.where(of_y == size, 2, 1))
+    fewest = min(np.count_nonzero(kind != 2), np.count_nonzero(kind != 0))
+    folds = max(2, min(FOLDS, fewest))
+    # Units of one sample, and of one size, follow each other, in random order among themselves.
+    order = np.lexsort((rng.random(count), size, kind))
+    place = np.empty(count, int)
+    place[order] = np.arange(count) % folds
+    return place[units], folds

@@ -1,0 +1,90 @@
+"""Kinds of rows that one sample has more of: found on one half of the rows, counted on the other."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from ..data.arrays import Array
+from ..twosample.effects import percent
+
+Relation: TypeAlias = Literal["≤", ">", "is", "is not"]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition on a column: ``age > 45``, ``town is 'Ulm'``, ``age is missing``.
+
+    Attributes
+    ----------
+    column, relation
+        The column, and what is asked of it.
+    value
+        A number or date (as text) to compare with, a category, or None for what is missing.
+    """
+
+    column: str
+    relation: Relation
+    value: float | str | None
+
+    def __str__(self) -> str:
+        if self.value is None:
+            return f"{self.column} {self.relation} missing"
+        value = f"{self.value:g}" if isinstance(self.value, float) else str(self.value)
+        return f"{self.column} {self.relation} {repr(value) if self.relation[0] == 'i' else value}"
+
+
+@dataclass(frozen=True, eq=False)
+class Slice:
+    """A kind of rows, and how many of them each sample has.
+
+    Attributes
+    ----------
+    text
+        The rule in words; for clusters, ``"cluster 3"``.
+    conditions
+        The rule; empty for clusters.
+    share_x, share_y
+        The share of the rows of each sample that are of this kind, among those counted.
+    ratio
+        share_y / share_x.
+    count_x, count_y
+        How many rows were counted.
+    pvalue
+        Adjusted for all slices: that any is named that is as frequent in both has probability at most α.
+    members_x, members_y
+        Positions of all such rows in ``x`` and ``y`` of the comparison, those that were searched too; the most typical
+        of a cluster come first.
+    """
+
+    text: str
+    conditions: tuple[Condition, ...]
+    share_x: float
+    share_y: float
+    count_x: int
+    count_y: int
+    pvalue: float
+    members_x: Array
+    members_y: Array
+
+    @property
+    def ratio(self) -> float:
+        """How many times as frequent it is in Y."""
+        return self.share_y / self.share_x if self.share_x > 0 else math.inf if self.share_y > 0 else math.nan
+
+    def __str__(self) -> str:
+        return f"{self.text}: {percent(self.share_x)} → {percent(self.share_y)} (p = {self.pvalue:.3g})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields but the members, as plain Python values."""
+        return {
+            "text": self.text,
+            "conditions": [vars(condition) for condition in self.conditions],
+            "share_x": self.share_x,
+            "share_y": self.share_y,
+            "ratio": self.ratio if math.isfinite(self.ratio) else None,
+            "count_x": self.count_x,
+            "count_y": self.count_y,
+            "pvalue": self.pvalue,
+        }

@@ -1,0 +1,297 @@
+"""Find slices: rules of a shallow tree, or clusters, on one half of the rows; count them on the other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from .._util.errors import InputError
+from ..data import Points
+from ..data.arrays import Array
+from ..data.columns import Column
+from ..data.mixed import Mixed, Unit
+from ..engine import Compute
+from ..stats.forms.labellings import draw_labellings
+from ..stats.forms.scores import step_down
+from ..twosample.designs import Design
+from .crossfit import CrossFit
+from .slices import Condition, Slice
+
+#: Columns up to which rules are looked for; of more, and of images, clusters.
+_COLUMNS = 200
+#: Rows that are searched at the most, and the depth and leaves of the tree.
+_SEARCHED, _DEPTH, _LEAVES = 20_000, 3, 8
+#: Rows and share of them that a slice has at the least.
+_ROWS, _SHARE = 10, 0.02
+#: Slices that are counted, and how much two of them may overlap.
+_RULES, _OVERLAP = 5, 0.6
+#: A part of a slice is a slice of its own where its share within it differs by so many standard errors; and each
+#: further condition must make a rule so much better.
+_APART, _SIMPLE = 3.0, 0.9
+#: Clusters, the components they are found in, and how much the witness counts beside all of these.
+_CLUSTERS, _COMPONENTS, _WITNESS = 12, 20, 1.0
+#: Rows of each half that slices need.
+_FEWEST = 40
+_BLOCK = 4_096
+
+
+class Bound(NamedTuple):
+    """A condition on a coordinate: above or not above a threshold."""
+
+    coordinate: int
+    above: bool
+    threshold: float
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A slice that is to be counted: its rule, and which rows it has."""
+
+    text: str
+    conditions: tuple[Condition, ...]
+    members: Array
+    order: Array
+
+
+def find_slices(
+    mixed: Mixed,
+    points: Points,
+    fit: CrossFit,
+    design: Design,
+    permutations: int,
+    rng: np.random.Generator,
+    compute: Compute,
+) -> tuple[Slice, ...]:
+    """Kinds of rows that one sample has more of, by their p-values.
+
+    The rows of the searched half say where to look; those of the other half, whose labels have been no part of that,
+    are counted. Labels of these are exchanged as in the test, and p-values adjusted for all slices (Westfall–Young).
+    """
+    m = len(mixed.points[0])
+    labels = (np.arange(len(points)) >= m).astype(np.uint8)
+    counted = ~fit.searched
+    halves = [[np.count_nonzero(part & (labels == k)) for k in (0, 1)] for part in (fit.searched, counted)]
+    if min(map(min, halves)) < _FEWEST or find_spec("sklearn") is None:
+        return ()
+    by_rules = mixed.image_shape is None and len(mixed.units) <= _COLUMNS
+    found = _find_rules(mixed, points, fit, labels, rng) if by_rules else _find_clusters(points, fit, rng, compute)
+    if not found:
+        return ()
+    members = np.stack([one.members for one in found], 1)
+    pvalues = _count(members[counted], labels[counted], design, counted, permutations, rng)
+    if pvalues is None:
+        return ()
+    slices = []
+    for one, p in zip(found, pvalues, strict=True):
+        here = [counted & (labels == k) for k in (0, 1)]
+        counts = [int(np.count_nonzero(one.members & part)) for part in here]
+        shares = [count / np.count_nonzero(part) for count, part in zip(counts, here, strict=True)]
+        typical = one.order[one.members[one.order]]
+        of_x, of_y = typical[typical < m], typical[typical >= m] - m
+        slices.append(Slice(one.text, one.conditions, shares[0], shares[1], counts[0], counts[1], float(p), of_x, of_y))
+    slices.sort(key=lambda one: (one.pvalue, -abs(one.share_y - one.share_x)))
+    return tuple(slices[:_RULES])
+
+
+def _count(
+    members: Array, labels: Array, design: Design, counted: Array, permutations: int, rng: np.random.Generator
+) -> Array | None:
+    """Adjusted p-values of differences of shares: exact, given the rows that were searched."""
+    groups, strata = (None if part is None else part[counted] for part in (design.groups, design.strata))
+    try:
+        drawn = draw_labellings(
+            labels, permutations, rng, groups=groups, strata=strata, equal_groups=design.equal_groups
+        )
+    except InputError:
+        return None
+    of_y = np.zeros((members.shape[1], drawn.count))
+    for start in range(0, len(members), _BLOCK):
+        rows = slice(start, start + _BLOCK)
+        of_y += members[rows].T.astype(np.float32) @ drawn.codes(rows).astype(np.float32)
+    total = members.sum(0, dtype=float)[:, None]
+    sizes = drawn.sizes.T
+    pooled = total / len(members)
+    error = np.sqrt(np.maximum(pooled * (1 - pooled), 1e-12) * (1 / sizes[0] + 1 / sizes[1]))
+    return step_down(np.abs(of_y / sizes[1] - (total - of_y) / sizes[0]) / error, drawn.observed)
+
+
+class _Rule(NamedTuple):
+    """A rule with what the searched rows say of it: how much the samples differ, and its share."""
+
+    evidence: float
+    share: float
+    bounds: list[Bound]
+    inside: Array
+
+    def adds_to(self, other: _Rule, labels: Array) -> bool:
+        """Whether it says more than another rule: other rows, or a part of its rows where the shares are others."""
+        if _overlap(self.inside, other.inside) > _OVERLAP:
+            return False
+        if (self.inside & ~other.inside).any():
+            return True
+        here, of_part = labels[other.inside], self.inside[other.inside]
+        sizes = [int((here == k).sum()) for k in (0, 1)]
+        share = float(of_part.mean())
+        if not min(sizes) or not 0 < share < 1:
+            return False
+        apart = abs(of_part[here == 1].mean() - of_part[here == 0].mean())
+        return bool(apart > _APART * math.sqrt(share * (1 - share) * (1 / sizes[0] + 1 / sizes[1])))
+
+
+def _find_rules(
+    mixed: Mixed, points: Points, fit: CrossFit, labels: Array, rng: np.random.Generator
+) -> list[Candidate]:
+    """The nodes of a shallow regression tree of the witness function that differ most between the samples."""
+    from sklearn.tree import DecisionTreeRegressor
+
+    rows = np.flatnonzero(fit.searched)
+    rows = np.sort(rng.permutation(rows)[:_SEARCHED])
+    Z = points[torch.from_numpy(rows)].detach().cpu().flatten(1).double().numpy()
+    of_rows = labels[rows]
+    least = max(_ROWS, math.ceil(_SHARE * len(rows)))
+    seed = int(rng.integers(2**31))
+    tree = DecisionTreeRegressor(
+        max_depth=_DEPTH, max_leaf_nodes=_LEAVES, min_samples_leaf=least, random_state=seed
+    ).fit(Z, fit.search_values[rows])
+    every = points[:].detach().cpu().flatten(1).double().numpy()
+    gaps = {unit.coordinates[0]: unit.gap for unit in mixed.units if unit.gap is not None}
+    ranked = []
+    for bounds in _paths(tree.tree_):
+        simple = [_simplify(bound, Z, mixed) for bound in _merge(bounds)]
+        inside = _inside(Z, simple, gaps)
+        share = float(inside.mean())
+        if not least <= inside.sum() <= len(rows) - least:
+            continue
+        of_x, of_y = inside[of_rows == 0].mean(), inside[of_rows == 1].mean()
+        evidence = abs(of_y - of_x) / math.sqrt(share * (1 - share)) * _SIMPLE ** len(simple)
+        ranked.append(_Rule(evidence, share, simple, inside))
+    chosen: list[_Rule] = []
+    # Of a slice and what is outside of it, which say the same, the smaller.
+    for rule in sorted(ranked, key=lambda one: (-round(one.evidence, 9), one.share)):
+        if len(chosen) < _RULES and all(rule.adds_to(other, of_rows) for other in chosen):
+            chosen.append(rule)
+    units = {place: unit for unit in mixed.units for place in unit.coordinates}
+    order = np.argsort(-np.abs(fit.values), kind="stable")
+    found = []
+    for bounds in (rule.bounds for rule in chosen):
+        conditions = tuple(_condition(bound, units[bound.coordinate]) for bound in bounds)
+        found.append(Candidate(" and ".join(map(str, conditions)), conditions, _inside(every, bounds, gaps), order))
+    return found
+
+
+def _paths(tree: Any) -> list[list[Bound]]:
+    """The way to each node but the root."""
+    found: list[list[Bound]] = []
+    waiting: list[tuple[int, list[Bound]]] = [(0, [])]
+    while waiting:
+        node, path = waiting.pop()
+        if path:
+            found.append(path)
+        if tree.children_left[node] >= 0:
+            coordinate, threshold = int(tree.feature[node]), float(tree.threshold[node])
+            waiting.append((tree.children_left[node], [*path, Bound(coordinate, False, threshold)]))
+            waiting.append((tree.children_right[node], [*path, Bound(coordinate, True, threshold)]))
+    return found
+
+
+def _merge(bounds: Sequence[Bound]) -> list[Bound]:
+    """One bound a side of each coordinate: the tightest."""
+    found: dict[tuple[int, bool], float] = {}
+    for c, above, threshold in bounds:
+        known = found.get((c, above), threshold)
+        found[c, above] = max(known, threshold) if above else min(known, threshold)
+    return [Bound(c, above, threshold) for (c, above), threshold in found.items()]
+
+
+def _simplify(bound: Bound, Z: Array, mixed: Mixed) -> Bound:
+    """A threshold with as few digits as tell the same rows apart."""
+    values = Z[:, bound.coordinate]
+    below, above = values[values <= bound.threshold], values[values > bound.threshold]
+    if not len(below) or not len(above):
+        return bound
+    return bound._replace(threshold=shortest_between(float(below.max()), float(above.min()), bound.threshold))
+
+
+def shortest_between(low: float, high: float, near: float) -> float:
+    """A number with few digits from ``low`` to below ``high``, close to ``near``.
+
+    >>> shortest_between(44.8, 45.3, 45.05), shortest_between(0.1234, 0.1239, 0.12365), shortest_between(2.0, 3.0, 2.5)
+    (45.0, 0.1236, 2.0)
+    """
+    for digits in range(1, 17):
+        found = float(f"{near:.{digits}g}")
+        if low <= found < high:
+            return found
+    return low
+
+
+def _inside(Z: Array, bounds: Sequence[Bound], gaps: dict[int, int]) -> Array:
+    """Which rows keep to all bounds; a value that is missing keeps to none."""
+    found = np.ones(len(Z), bool)
+    for c, above, threshold in bounds:
+        found &= (Z[:, c] > threshold) == above
+        if c in gaps:
+            found &= Z[:, gaps[c]] < 0.5
+    return found
+
+
+def _overlap(a: Array, b: Array) -> float:
+    """How much two slices, or one and what is outside of the other, have in common."""
+    return max(float((a & c).sum() / max((a | c).sum(), 1)) for c in (b, ~b))
+
+
+def _condition(bound: Bound, unit: Unit) -> Condition:
+    """A bound in the words of the user's column."""
+    relation: Any = "is" if bound.above else "is not"
+    if unit.kind == "missing":
+        return Condition(unit.name.removesuffix(" is missing"), relation, None)
+    if unit.kind == "text":
+        level = unit.levels[unit.coordinates.index(bound.coordinate)]
+        place = unit.coordinates.index(bound.coordinate)
+        absent = level == "missing" and place == len(unit.levels) - 1
+        return Condition(unit.name, relation, None if absent else level)
+    if unit.kind == "boolean":
+        return Condition(unit.name, "is", "yes" if bound.above else "no")
+    side: Any = ">" if bound.above else "≤"
+    if unit.kind == "date":
+        return Condition(unit.name, side, Column(unit.name, "date", np.array([bound.threshold])).cell(0))
+    return Condition(unit.name, side, bound.threshold)
+
+
+def _find_clusters(points: Points, fit: CrossFit, rng: np.random.Generator, compute: Compute) -> list[Candidate]:
+    """Clusters of the searched rows by their leading components and their witness values."""
+    from sklearn.cluster import KMeans
+
+    rows = np.flatnonzero(fit.searched)
+    rows = np.sort(rng.permutation(rows)[:_SEARCHED])
+    plan = fit.features.plan
+    some = plan.scaled(points[torch.from_numpy(rows)].detach().cpu().flatten(1).numpy())
+    centre = some.mean(0)
+    few = some[torch.from_numpy(rng.permutation(len(some))[:4_000])] - centre
+    axes = torch.pca_lowrank(few, min(_COMPONENTS, *few.shape), center=False, niter=3)[2]
+    size = float(((some - centre) @ axes).square().sum(1).mean().sqrt()) or 1.0
+    spread = float(np.std(fit.search_values[rows])) or 1.0
+
+    def places(block: Any, values: Array) -> Array:
+        leading = (plan.scaled(block) - centre) @ axes / size
+        return np.concatenate([leading.numpy(), _WITNESS * values[:, None] / spread], 1)
+
+    learned = places(points[torch.from_numpy(rows)].detach().cpu().flatten(1).numpy(), fit.search_values[rows])
+    count = min(_CLUSTERS, len(rows) // (2 * _ROWS))
+    found = KMeans(count, n_init=3, random_state=int(rng.integers(2**31))).fit(learned)
+    centres = found.cluster_centers_
+    nearest, far = np.empty(len(points), int), np.empty(len(points))
+    for start in range(0, len(points), _BLOCK):
+        block = points[start : start + _BLOCK].detach().cpu().flatten(1).numpy()
+        apart = np.linalg.norm(
+            places(block, fit.search_values[start : start + _BLOCK])[:, None] - centres[None], axis=2
+        )
+        nearest[start : start + _BLOCK], far[start : start + _BLOCK] = apart.argmin(1), apart.min(1)
+    order = np.argsort(far, kind="stable")
+    return [Candidate(f"cluster {k + 1}", (), nearest == k, order) for k in range(count) if (nearest == k).any()]

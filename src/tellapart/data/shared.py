@@ -1,0 +1,121 @@
+"""Rows that stand in both samples.
+
+Where a file is compared with itself, or two extracts overlap, a row would be learned from as one of X and tested as one
+of Y. Equal values of coarse data are something else: they coincide within a sample as often as across.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .arrays import Array
+from .images import Images
+from .lazy import Points
+from .source import Rows, Source
+from .tables import Table
+
+#: Numbers that are looked at together.
+_BLOCK = 2**20
+#: Values that more than this share of all rows have are values, not rows (black images, empty baskets).
+_COMMON = 1 / 20
+
+
+@dataclass(frozen=True, eq=False)
+class SharedRows:
+    """Rows of two samples that are equal, more often than by coincidence.
+
+    Attributes
+    ----------
+    codes
+        One number for each row of X and then of Y; equal rows have the same.
+    in_x, in_y
+        How many rows of X stand in Y, and of Y in X.
+    """
+
+    codes: Array
+    in_x: int
+    in_y: int
+    m: int
+
+    def __str__(self) -> str:
+        n = len(self.codes) - self.m
+        return f"{self.in_x:,} of {self.m:,} rows of X stand in Y too, {self.in_y:,} of {n:,} rows of Y in X."
+
+
+def find_shared_rows(x: Array, y: Array) -> SharedRows | None:
+    """Which rows are the same, from their hashes; None where no more coincide across samples than within.
+
+    >>> hashes = np.arange(40, dtype=np.uint64)
+    >>> str(find_shared_rows(hashes, hashes[10:]))
+    '30 of 40 rows of X stand in Y too, 30 of 30 rows of Y in X.'
+    >>> find_shared_rows(hashes % 5, hashes % 5)
+    """
+    m, n = len(x), len(y)
+    _, codes, counts = np.unique(np.concatenate([x, y]), return_inverse=True, return_counts=True)
+    if len(counts) == m + n:
+        return None
+    of_x = np.bincount(codes[:m], minlength=len(counts)).astype(float)
+    of_y = counts - of_x
+    few = counts <= max(_COMMON * (m + n), 4)
+    across = float((of_x * of_y)[few].sum())
+    within = float((of_x * (of_x - 1) + of_y * (of_y - 1))[few].sum())
+    expected = within * 2 * m * n / max(m * (m - 1) + n * (n - 1), 1)
+    if across <= 1.25 * expected + 5 * expected**0.5 + 3:
+        return None
+    both = few & (of_x > 0) & (of_y > 0)
+    # What is common stays apart, each row by itself.
+    alone = ~few[codes]
+    codes = codes.reshape(-1).copy()
+    codes[alone] = len(counts) + np.arange(int(alone.sum()))
+    return SharedRows(codes, int(of_x[both].sum()), int(of_y[both].sum()), m)
+
+
+def hash_rows(data: Points | Source) -> Array:
+    """A number of 64 bits for each row, which equal rows share."""
+    if not isinstance(data, Source):
+        return _hash_blocks(data, len(data), int(np.prod(data.shape[1:])))
+    if data.features is not None:
+        return _hash_blocks(data.features, len(data), int(np.prod(data.features.shape[1:])))
+    content = data.content
+    if isinstance(content, Table):
+        return _hash_table(content)
+    values = content.pixels if isinstance(content, Images) else content.values if isinstance(content, Rows) else None
+    assert values is not None
+    return _hash_blocks(values, len(values), int(np.prod(values.shape[1:])))
+
+
+def _hash_blocks(values: Points | Array, rows: int, width: int) -> Array:
+    found = np.empty(rows, np.uint64)
+    salts = _salts(width)
+    step = max(1, _BLOCK // max(1, width))
+    for start in range(0, rows, step):
+        block = values[start : start + step]
+        block = block if isinstance(block, np.ndarray) else block.detach().cpu().numpy()
+        found[start : start + step] = _mix(block.reshape(len(block), -1), salts).sum(axis=1, dtype=np.uint64)
+    return found
+
+
+def _hash_table(table: Table) -> Array:
+    found = np.zeros(len(table), np.uint64)
+    for salt, column in zip(_salts(len(table.columns)), table.columns, strict=True):
+        values = column.values
+        if column.kind == "text":
+            values = np.array([*(hash(level) for level in column.levels), 0], np.int64)[values].view(np.float64)
+        found += _mix(values[:, None], salt[None])[:, 0]
+    return found
+
+
+def _mix(values: Array, salts: Array) -> Array:
+    """The bits of numbers, each well mixed with the salt of its column."""
+    bits = (values.astype(np.float64) + 0.0).view(np.uint64)  # 0 and -0 are equal
+    bits = (bits ^ (bits >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
+    bits = (bits ^ (bits >> np.uint64(29))) * salts
+    mixed: Array = bits ^ (bits >> np.uint64(32))
+    return mixed
+
+
+def _salts(count: int) -> Array:
+    drawn: Array = np.random.default_rng(0).integers(2**62, size=count, dtype=np.uint64)
+    return drawn * np.uint64(2) + np.uint64(1)

@@ -1,0 +1,189 @@
+"""The values of a column in both samples, as the user knows them, and how often they occur."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import numpy as np
+
+from ..criticism.reading import columns_of
+from ..data import Sample, Source
+from ..data.arrays import Array
+from ..data.columns import Column
+from ..data.source import Rows
+from ..data.tables import Table
+from ..twosample.findings import Finding
+from .histograms import shared_edges, shares_in
+from .words import number, percent
+
+#: Different numbers up to which each is counted by itself, and texts that are.
+_FEW_VALUES, _FEW_TEXTS = 3, 7
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """One column of one sample: numbers, NaN where one is missing; or codes of ``levels``, -1 where one is missing."""
+
+    numbers: Array
+    levels: tuple[str, ...] | None = None
+    form: Callable[[float], str] = number
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """How often values occur in both samples.
+
+    Attributes
+    ----------
+    edges
+        Of the bins, for numbers; else None.
+    labels
+        Of the values, where each is counted by itself; else of the bins.
+    shares
+        In each sample, of what is not missing.
+    form
+        How numbers are written.
+    missing
+        The share that is missing in each sample.
+    means
+        Of numbers.
+    ends
+        The smallest and the largest number, as far as the edges reach.
+    beyond
+        Whether there are values beyond the edges, which are counted at the ends.
+    """
+
+    edges: Array | None
+    labels: tuple[str, ...]
+    shares: tuple[Array, Array]
+    form: Callable[[float], str]
+    missing: tuple[float, float]
+    means: tuple[float, float] | None = None
+    ends: tuple[float, float] = (0.0, 0.0)
+    beyond: bool = False
+
+    def sentence(self, names: tuple[str, str]) -> str:
+        """Means and missing values in words."""
+        said = []
+        if self.means is not None:
+            x, y = (self.form(mean) for mean in self.means)
+            said.append(f"Mean {x} in {names[0]}, {y} in {names[1]}.")
+        if self.beyond:
+            said.append("Values beyond the ends are counted at the ends.")
+        if any(self.missing):
+            x, y = (percent(share) for share in self.missing)
+            said.append(f"Missing: {x} in {names[0]}, {y} in {names[1]}.")
+        return " ".join(said)
+
+
+def count_values(x: Sample, y: Sample, name: str, bins: int | None = None) -> Counts | None:
+    """How often the values of a column occur in both samples; None where there is no such column."""
+    of_x, of_y = values_of(x, name), values_of(y, name)
+    if of_x is None or of_y is None:
+        return None
+    if of_x.levels is not None and of_y.levels is not None:
+        return _count_texts(of_x, of_y)
+    return _count_numbers(of_x, of_y, bins)
+
+
+def values_of(sample: Sample, name: str) -> Values | None:
+    """The values of a column as they came; for pixels and features, as they were compared."""
+    shown = sample.shown
+    # With features=, the coordinates are not the columns that are shown.
+    if isinstance(shown, Source) and shown.features is None and name in shown.columns:
+        k = shown.columns.index(name)
+        if isinstance(shown.content, Table):
+            return _column_values(shown.content.columns[k])
+        if isinstance(shown.content, Rows):
+            return Values(np.asarray(shown.content.values[:, k], float))
+    rows = [k for k, column in enumerate(columns_of(sample)) if column == name]
+    if not rows:
+        return None
+    # The colours of a pixel together make its brightness.
+    return Values(sample.values.flatten(1)[:, rows].double().mean(1).cpu().numpy())
+
+
+def _column_values(column: Column) -> Values:
+    if column.kind == "number":
+        return Values(column.values)
+    if column.kind == "date":
+        return Values(column.values, form=date_text)
+    if column.kind == "boolean":
+        return Values(np.where(np.isnan(column.values), -1, column.values).astype(int), ("False", "True"))
+    return Values(np.asarray(column.values, int), tuple(column.levels))
+
+
+def _count_texts(x: Values, y: Values) -> Counts:
+    """The texts whose shares differ most, and all others together."""
+    assert x.levels is not None
+    assert y.levels is not None
+    known = [v.numbers[v.numbers >= 0] for v in (x, y)]
+    missing = [1 - len(part) / max(1, len(v.numbers)) for part, v in zip(known, (x, y), strict=True)]
+    counted: list[dict[str, float]] = []
+    for part, levels in zip(known, (x.levels, y.levels), strict=True):
+        counts = np.bincount(part, minlength=len(levels)) / max(1, len(part))
+        counted.append({level: share for level, share in zip(levels, counts.tolist(), strict=True) if share})
+    both = [(t, counted[0].get(t, 0.0), counted[1].get(t, 0.0)) for t in {**counted[0], **counted[1]}]
+    both.sort(key=lambda item: (-abs(item[1] - item[2]), item[0]))
+    kept, rest = both[:_FEW_TEXTS], both[_FEW_TEXTS:]
+    if rest:
+        kept.append((f"{len(rest):,} others", sum(item[1] for item in rest), sum(item[2] for item in rest)))
+    shares = tuple(np.array([item[k] for item in kept], float) for k in (1, 2))
+    return Counts(None, tuple(item[0] for item in kept), (shares[0], shares[1]), number, (missing[0], missing[1]))
+
+
+def _count_numbers(x: Values, y: Values, bins: int | None) -> Counts | None:
+    gaps = [float(np.isnan(v.numbers).mean()) for v in (x, y)]
+    of_x, of_y = (v.numbers[~np.isnan(v.numbers)] for v in (x, y))
+    missing, form = (gaps[0], gaps[1]), x.form
+    if not len(of_x) or not len(of_y):
+        return Counts(None, (), (np.zeros(0), np.zeros(0)), form, missing)
+    means = float(of_x.mean()), float(of_y.mean())
+    distinct = _few_distinct(of_x, of_y)
+    if distinct is not None:
+        shares = [np.array([float((v == one).mean()) for one in distinct]) for v in (of_x, of_y)]
+        return Counts(None, tuple(map(form, distinct)), (shares[0], shares[1]), form, missing, means)
+    edges = shared_edges(of_x, of_y, bins)
+    labels = tuple(f"{form(a)} to {form(b)}" for a, b in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))
+    shares = [shares_in(v, edges) for v in (of_x, of_y)]
+    low, high = float(min(of_x.min(), of_y.min())), float(max(of_x.max(), of_y.max()))
+    ends, beyond = (max(low, edges[0]), min(high, edges[-1])), bool(low < edges[0] or high > edges[-1])
+    return Counts(edges, labels, (shares[0], shares[1]), form, missing, means, ends, beyond)
+
+
+def counts_of_finding(one: Finding) -> Counts | None:
+    """The shares that a finding tells, for columns that are not in the user's data: whether a value is missing."""
+    known = {name: shares for name, shares in one.values.items() if len(shares) == 2}
+    if one.kind != "share" or not known:
+        return None
+    shares = [np.array([pair[k] for pair in known.values()], float) for k in (0, 1)]
+    if len(known) == 1:
+        name = next(iter(known))
+        known, shares = {name: known[name], f"not {name}": (0.0, 0.0)}, [np.append(s, 1 - s) for s in shares]
+    return Counts(None, tuple(known), (shares[0], shares[1]), number, (0.0, 0.0))
+
+
+def _few_distinct(of_x: Array, of_y: Array) -> list[float] | None:
+    """The different values, where there are few."""
+    found: set[float] = set()
+    for values in (of_x, of_y):
+        # Most columns have many: a few rows are enough to see that.
+        found |= set(np.unique(values[:100]).tolist())
+        if len(found) > _FEW_VALUES:
+            return None
+    found = set(np.unique(of_x).tolist()) | set(np.unique(of_y).tolist())
+    return sorted(found) if len(found) <= _FEW_VALUES else None
+
+
+def date_text(days: float) -> str:
+    """Days since 1970 as a date.
+
+    >>> date_text(19723.4)
+    '2024-01-01'
+    """
+    try:
+        return (datetime(1970, 1, 1) + timedelta(days=days)).date().isoformat()
+    except OverflowError:
+        return f"day {days:.6g}"

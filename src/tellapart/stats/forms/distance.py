@@ -1,0 +1,210 @@
+"""How far apart two samples are: MMD with the median bandwidth in landmark features, and its interval."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ...data import Points
+from ...engine import Compute
+from ...engine.rows import Size, reduce_rows
+from .features import FeaturePlan
+from .landmarks import GaussianFeatures
+
+Array: TypeAlias = "np.ndarray[Any, Any]"
+
+#: Landmarks, and rows between which distances are measured.
+_LANDMARKS, _MEASURED = 256, 500
+#: What each tail of an interval is left.
+_TAIL = 0.025
+_BLOCK = 1_024
+
+
+class Tail(NamedTuple):
+    """The law of the unbiased estimate of |Δ|²: a gamma law with its first three cumulants."""
+
+    squared: float
+    along: float
+    traces: tuple[float, float, float]
+
+    def __call__(self, value: float) -> float:
+        """The probability of an estimate at least as large as this one, if |Δ|² is ``value``."""
+        variance = 2 * self.traces[1] + 4 * self.along * value
+        if variance <= 0:
+            return float(self.squared <= value)
+        skewness = (8 * self.traces[2] + 24 * self.along**2 * value) / variance**1.5
+        shape = 4 / max(skewness, 1e-9) ** 2
+        y = shape + (self.squared - value) * math.sqrt(shape / variance)
+        if y <= 0:
+            return 1.0
+        # A gamma law of a large shape is normal.
+        if shape > 1e6:
+            return 0.5 * math.erfc((y - shape) / math.sqrt(2 * shape))
+        return float(torch.special.gammaincc(*(torch.tensor(v, dtype=torch.float64) for v in (shape, y))))
+
+
+class Distance(NamedTuple):
+    """The MMD of two samples, 0 where the unbiased estimate of its square is negative, and its interval."""
+
+    value: float
+    interval: tuple[float, float]
+    bandwidth: float
+    tail: Tail
+
+    def below(self, margin: float) -> float:
+        """The probability of so small an estimate, if the distance were ``margin``: the p-value of "it is less"."""
+        return 1 - self.tail(margin**2)
+
+
+@dataclass(frozen=True, eq=False)
+class MeanFeatures:
+    """Features whose means are compared: Gaussian similarities to landmarks, whitened, at the median distance."""
+
+    plan: FeaturePlan
+    kernel: GaussianFeatures
+    root: Tensor
+
+    @classmethod
+    def fit(cls, plan: FeaturePlan, sketch: Tensor, bandwidth: float | None = None) -> MeanFeatures:
+        """Landmarks and the bandwidth from a sketch, scaled as the plan does."""
+        Z = plan.scaled(sketch[: max(_LANDMARKS, _MEASURED)].numpy())
+        if bandwidth is None:
+            apart = torch.pdist(Z[:_MEASURED])
+            bandwidth = float(apart[apart > 0].median()) if bool((apart > 0).any()) else 1.0
+        landmarks = Z[:_LANDMARKS].clone()
+        kernel = GaussianFeatures(landmarks, (bandwidth,), (torch.zeros(len(landmarks)),))
+        factor = kernel.whitening(0)
+        unit = torch.eye(len(factor), dtype=factor.dtype)
+        return cls(plan, kernel, torch.linalg.solve_triangular(factor, unit, upper=False).T.float())
+
+    def __call__(self, block: Tensor) -> Tensor:
+        """The features of some rows."""
+        (found,) = self.kernel.features(self.plan.scaled(block.numpy()), [0])
+        return found @ self.root
+
+
+@dataclass(frozen=True, eq=False)
+class MeanSums:
+    """Sums and products of the features of each sample, a `RowReduction`."""
+
+    features: MeanFeatures
+    labels: Array
+
+    def start(self) -> list[Tensor]:
+        """Zeros."""
+        width = len(self.features.root)
+        return [torch.zeros(2, width + 1, width + 1, dtype=torch.float64)]
+
+    def add(self, sums: list[Tensor], rows: slice, block: Tensor) -> list[Tensor]:
+        """The sums with those of a block."""
+        F = self.features(block)
+        F = torch.cat([F, torch.ones(len(F), 1)], 1)
+        for k in (0, 1):
+            part = F[torch.from_numpy(self.labels[rows] == k)]
+            sums[0][k] += (part.T @ part).double()
+        return sums
+
+    def join(self, left: list[Tensor], right: list[Tensor]) -> list[Tensor]:
+        """One by one."""
+        return [left[0] + right[0]]
+
+
+def measure_distance(
+    plan: FeaturePlan,
+    points: Points,
+    labels: Array,
+    units: Array | None,
+    rng: np.random.Generator,
+    compute: Compute,
+    bandwidth: float | None = None,
+) -> Distance:
+    """The MMD of two samples in the scale of features that are fitted already."""
+    some = np.sort(rng.permutation(len(points))[: max(_LANDMARKS, _MEASURED)])
+    sketch = points[torch.from_numpy(some)].detach().cpu().flatten(1)
+    sketch = sketch[torch.from_numpy(rng.permutation(len(sketch)))]
+    with torch.no_grad():
+        return find_distance(MeanFeatures.fit(plan, sketch, bandwidth), points, labels, units, compute)
+
+
+def find_distance(
+    features: MeanFeatures, points: Points, labels: Array, units: Array | None, compute: Compute
+) -> Distance:
+    """The MMD of the rows labelled 0 and 1, and its interval; ``units`` are not independent within.
+
+    With Δ the difference of mean features and S the covariance of its estimate, the unbiased estimate of |Δ|² is
+    |Δ̂|² - tr S. It is compared with a gamma law that has its first three cumulants, |Δ|², 2 tr S² + 4 ΔᵀSΔ and
+    8 tr S³ + 24 ΔᵀS²Δ; the interval is what |Δ| may be without the estimate being in either tail.
+    """
+    width = len(features.root)
+    size = Size(16 * (width + 1) ** 2, 16 * width, 2.0 * width**2)
+    (found,) = reduce_rows(MeanSums(features, labels), points, size, compute)
+    rows = found[:, -1, -1]
+    means = found[:, :-1, -1] / rows[:, None]
+    if units is None:
+        spread = [
+            (found[k, :-1, :-1] / rows[k] - torch.outer(means[k], means[k])) / max(float(rows[k]) - 1, 1.0)
+            for k in (0, 1)
+        ]
+        S = spread[0] + spread[1]
+    else:
+        S = _by_unit(features, points, labels, units, means, rows)
+    delta = means[1] - means[0]
+    eigenvalues = torch.linalg.eigvalsh((S + S.T) / 2).clamp(min=0)
+    traces = (float(eigenvalues.sum()), float((eigenvalues**2).sum()), float((eigenvalues**3).sum()))
+    squared = float(delta @ delta) - traces[0]
+    along = _along(squared, float(delta @ S @ delta) - traces[1], traces, float(eigenvalues[-1]))
+    tail = Tail(squared, along, traces)
+    low, high = _interval(tail)
+    value = math.sqrt(max(squared, 0.0))
+    bounds = min(math.sqrt(low), value), max(math.sqrt(high), value)
+    return Distance(value, bounds, features.kernel.bandwidths[0], tail)
+
+
+def _along(squared: float, product: float, traces: tuple[float, float, float], largest: float) -> float:
+    """ΔᵀSΔ / |Δ|²: the variance along the difference; where that is not known, a typical one."""
+    typical = traces[1] / traces[0] if traces[0] > 0 else 0.0
+    if squared <= 2 * math.sqrt(2 * traces[1]):
+        return typical
+    return min(max(product / squared, 0.0), largest)
+
+
+def _interval(tail: Tail) -> tuple[float, float]:
+    """The values of |Δ|² under which the estimate is in neither tail."""
+    known = max(tail.squared, 0.0)
+    if tail.traces[1] <= 0:
+        return known, known
+    most = known + 40 * (math.sqrt(2 * tail.traces[1]) + tail.along + math.sqrt(tail.along * known))
+    return _root(tail, _TAIL, most), _root(tail, 1 - _TAIL, most)
+
+
+def _root(function: Any, target: float, most: float) -> float:
+    """Where an increasing function reaches its target, from 0 up."""
+    low, high = 0.0, most
+    if function(0.0) >= target:
+        return 0.0
+    for _ in range(80):
+        middle = (low + high) / 2
+        low, high = (middle, high) if function(middle) < target else (low, middle)
+    return high
+
+
+def _by_unit(
+    features: MeanFeatures, points: Points, labels: Array, units: Array, means: Tensor, rows: Tensor
+) -> Tensor:
+    """The covariance of the difference of means from sums over units."""
+    numbers = torch.from_numpy(np.unique(units, return_inverse=True)[1].reshape(-1))
+    count = int(numbers.max()) + 1
+    totals = torch.zeros(count, means.shape[1])
+    scale = torch.stack([-1 / rows[0], 1 / rows[1]])
+    for start in range(0, len(points), _BLOCK):
+        some = slice(start, min(start + _BLOCK, len(points)))
+        label = torch.from_numpy(labels[some].astype(np.int64))
+        F = features(points[some].detach().cpu().flatten(1))
+        totals.index_add_(0, numbers[some], ((F - means[label].float()) * scale[label][:, None]).float())
+    totals = totals.double()
+    return totals.T @ totals * (count / max(count - 1, 1))

@@ -1,0 +1,276 @@
+"""Sums over the rows of each sample that effects and their variances are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..data import Points
+from ..engine import Compute
+from ..engine.rows import Size, reduce_rows
+
+Array: TypeAlias = "np.ndarray[Any, Any]"
+
+#: Sums over groups that are held together.
+_TOGETHER = 2**23
+_BLOCK = 1_024
+
+
+class Places(NamedTuple):
+    """Pairs of columns, and for columns with missing values the column that says where."""
+
+    first: Array
+    second: Array
+    gaps: Mapping[int, int]
+
+
+class MomentSums(NamedTuple):
+    """Of each sample: rows, sums and squares of all columns less a centre, and for each pair its own six sums.
+
+    A value that is missing counts for nothing.
+    """
+
+    rows: Tensor
+    there: Tensor
+    plain: Tensor
+    sums: Tensor
+    squares: Tensor
+    pairs: Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class MomentReduction:
+    """Sums over the rows of each sample, a `RowReduction`."""
+
+    labels: Array
+    samples: int
+    centre: Tensor
+    places: Places
+
+    def start(self) -> MomentSums:
+        """Zeros."""
+        d, p, k = len(self.centre), len(self.places.first), self.samples
+        shapes: tuple[tuple[int, ...], ...] = ((k, 1), (k, d), (k, d), (k, d), (k, d), (k, 6, p))
+        return MomentSums(*(torch.zeros(shape, dtype=torch.float64) for shape in shapes))
+
+    def add(self, sums: MomentSums, rows: slice, block: Tensor) -> MomentSums:
+        """The sums with those of a block."""
+        for k in range(self.samples):
+            raw = block[torch.from_numpy(self.labels[rows] == k)].double()
+            Z, there = centred(raw, self.centre, self.places.gaps)
+            sums.rows[k] += len(Z)
+            sums.there[k] += len(Z) if there is None else there.sum(0)
+            sums.plain[k] += (raw - self.centre).sum(0)
+            sums.sums[k] += Z.sum(0)
+            sums.squares[k] += (Z**2).sum(0)
+            sums.pairs[k] += torch.stack([part.sum(0) for part in pair_terms(Z, there, self.places)])
+        return sums
+
+    def join(self, left: MomentSums, right: MomentSums) -> MomentSums:
+        """Sample by sample."""
+        return MomentSums(*(a + b for a, b in zip(left, right, strict=True)))
+
+
+def centred(raw: Tensor, centre: Tensor, gaps: Mapping[int, int]) -> tuple[Tensor, Tensor | None]:
+    """Rows less a centre, 0 where a value is missing, and which are there; None where all are."""
+    Z = raw - centre
+    if not gaps:
+        return Z, None
+    there = torch.ones_like(Z)
+    for column, gap in gaps.items():
+        there[:, column] = 1 - raw[:, gap].clamp(0, 1)
+    return Z * there, there
+
+
+def pair_terms(Z: Tensor, there: Tensor | None, places: Places) -> list[Tensor]:
+    """1, x, y, x², y² and xy of each pair of columns, where both are there."""
+    x, y = Z[:, places.first], Z[:, places.second]
+    both = torch.ones_like(x) if there is None else there[:, places.first] * there[:, places.second]
+    return [both, x * both, y * both, x**2 * both, y**2 * both, x * y]
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Means, deviations and correlations of each sample."""
+
+    found: MomentSums
+    centre: Tensor
+
+    @cached_property
+    def rows(self) -> Array:
+        """Rows of each sample."""
+        return np.asarray(self.found.rows.numpy()[:, 0])
+
+    @cached_property
+    def counts(self) -> Array:
+        """Values that are there, of each sample and column."""
+        return np.maximum(self.found.there.numpy(), 1e-9)
+
+    @cached_property
+    def offsets(self) -> Array:
+        """Means less the centre, over what is there."""
+        return np.asarray(self.found.sums.numpy() / self.counts)
+
+    @cached_property
+    def means(self) -> Array:
+        """Means over what is there."""
+        return np.asarray(self.offsets + self.centre.numpy())
+
+    @cached_property
+    def plain_means(self) -> Array:
+        """Means over all rows: of indicators, shares."""
+        return np.asarray(self.found.plain.numpy() / self.rows[:, None] + self.centre.numpy())
+
+    @cached_property
+    def deviations(self) -> Array:
+        """Standard deviations over what is there."""
+        return np.sqrt(np.maximum(self.found.squares.numpy() / self.counts - self.offsets**2, 0.0))
+
+    @cached_property
+    def pairs(self) -> tuple[Array, Array, Array]:
+        """Of each sample and pair: rows with both values; their means (2); their deviations (2)."""
+        n, x, y, xx, yy, _ = self.found.pairs.numpy().transpose(1, 0, 2)
+        n = np.maximum(n, 1e-9)
+        means = np.stack([x / n, y / n])
+        return n, means, np.sqrt(np.maximum(np.stack([xx / n, yy / n]) - means**2, 1e-300))
+
+    @cached_property
+    def correlations(self) -> Array:
+        """Of each sample and pair, over rows with both values."""
+        n, means, deviations = self.pairs
+        covariance = self.found.pairs.numpy()[:, 5] / n - means[0] * means[1]
+        return np.clip(covariance / (deviations[0] * deviations[1]), -1, 1)
+
+
+class Variances(NamedTuple):
+    """Of two samples: shifts in pooled deviations, and variances of effects.
+
+    Attributes
+    ----------
+    shift
+        The difference of means of each column in pooled standard deviations.
+    location, scale, correlation
+        Variances of that, of the log ratio of deviations, and of the difference of correlations.
+    crowding
+        How many times as large as for independent rows the variance of a difference of means is (the design effect).
+    """
+
+    shift: Array
+    location: Array
+    scale: Array
+    correlation: Array
+    crowding: Array
+
+
+def sum_moments(points: Points, labels: Array, samples: int, places: Places, compute: Compute) -> Moments:
+    """The moments of each sample, in one pass."""
+    centre = points[:_BLOCK].detach().cpu().flatten(1).double().mean(0)
+    width, pairs = len(centre), len(places.first)
+    size = Size(8 * samples * (4 * width + 6 * pairs), 40 * (width + 2 * pairs), 10.0 * (width + 2 * pairs))
+    return Moments(reduce_rows(MomentReduction(labels, samples, centre, places), points, size, compute), centre)
+
+
+def sum_variances(
+    points: Points, labels: Array, places: Places, moments: Moments, units: Array | None, compute: Compute
+) -> Variances:
+    """Variances of the effects of two samples: sums of squares of what each row, or each unit, adds to an effect."""
+    deviations, counts = moments.deviations, moments.counts
+    within = np.sqrt((counts * deviations**2).sum(0) / counts.sum(0))
+    difference = moments.means[1] - moments.means[0]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shift = np.where(within > 0, difference / within, np.copysign(np.inf, difference))
+    finite = np.where(np.isfinite(shift), shift, 0.0)
+    influence = Influence(places, moments, np.where(within > 0, within, np.inf), finite)
+    width, pairs = len(within), len(places.first)
+    size = Size(8 * (3 * width + pairs), 60 * (width + pairs), 20.0 * (width + pairs))
+    alone: Tensor = reduce_rows(SquaredInfluence(influence, labels), points, size, compute)
+    found = alone if units is None else _by_unit(influence, points, labels, units)
+    location, scale, plain, correlation = (part.numpy() for part in found.split([width, width, width, pairs]))
+    crowding = plain / np.maximum(alone[2 * width : 3 * width].numpy(), 1e-300)
+    return Variances(shift, location, scale, correlation, np.where(plain > 0, crowding, 1.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Influence:
+    """What a row adds to the effects: (rows, effects), the first-order term of the delta method."""
+
+    places: Places
+    moments: Moments
+    within: Array
+    shift: Array
+
+    def __call__(self, block: Tensor, labels: Array) -> Tensor:
+        """Of some rows: shifts, log ratios of deviations, means, correlations."""
+        found = torch.zeros(len(block), 3 * len(self.within) + len(self.places.first), dtype=torch.float64)
+        for k, sign in ((0, -1.0), (1, 1.0)):
+            rows = torch.from_numpy(labels == k)
+            found[rows] = self._of_sample(block[rows].double(), k, sign)
+        return found
+
+    def _of_sample(self, raw: Tensor, k: int, sign: float) -> Tensor:
+        m = self.moments
+        Z, there = centred(raw, m.centre, self.places.gaps)
+        counts, offsets, deviations = (torch.from_numpy(part[k]) for part in (m.counts, m.offsets, m.deviations))
+        within, shift = torch.from_numpy(self.within), torch.from_numpy(self.shift)
+        total = torch.from_numpy(m.counts.sum(0))
+        larger = (counts / (counts - 1).clamp(min=1)).sqrt()
+        mask = 1.0 if there is None else there
+        off = (Z - offsets) * mask
+        squares = (off**2 - deviations**2) * mask
+        location = (sign * off / (counts * within) - shift * squares / (2 * within**2 * total)) * larger
+        scale = sign * squares / (2 * counts * deviations.clamp(min=1e-300) ** 2) * larger
+        mean = sign * (raw - torch.from_numpy(m.plain_means[k])) / float(m.rows[k])
+        return torch.cat([location, scale, mean, self._pairs(Z, there, k, sign)], 1)
+
+    def _pairs(self, Z: Tensor, there: Tensor | None, k: int, sign: float) -> Tensor:
+        n, means, deviations = (torch.from_numpy(part) for part in self.moments.pairs)
+        rho = torch.from_numpy(self.moments.correlations[k])
+        u = (Z[:, self.places.first] - means[0, k]) / deviations[0, k]
+        v = (Z[:, self.places.second] - means[1, k]) / deviations[1, k]
+        both = 1.0 if there is None else there[:, self.places.first] * there[:, self.places.second]
+        larger = (n[k] / (n[k] - 1).clamp(min=1)).sqrt()
+        return sign * (u * v - rho * (u**2 + v**2) / 2) * both / n[k] * larger
+
+
+@dataclass(frozen=True, eq=False)
+class SquaredInfluence:
+    """Sums of squares over rows, a `RowReduction`."""
+
+    influence: Influence
+    labels: Array
+
+    def start(self) -> Tensor:
+        """Zeros."""
+        return torch.zeros(3 * len(self.influence.within) + len(self.influence.places.first), dtype=torch.float64)
+
+    def add(self, sums: Tensor, rows: slice, block: Tensor) -> Tensor:
+        """The sums with those of a block."""
+        return sums + (self.influence(block, self.labels[rows]) ** 2).sum(0)
+
+    def join(self, left: Tensor, right: Tensor) -> Tensor:
+        """The sum of both."""
+        return left + right
+
+
+def _by_unit(influence: Influence, points: Points, labels: Array, units: Array) -> Tensor:
+    """Sums of squares over units of what their rows add together."""
+    numbers = torch.from_numpy(np.unique(units, return_inverse=True)[1].reshape(-1))
+    count = int(numbers.max()) + 1
+    width = 3 * len(influence.within) + len(influence.places.first)
+    step = max(1, min(width, _TOGETHER // count))
+    found = torch.zeros(width, dtype=torch.float64)
+    for start in range(0, width, step):
+        some = slice(start, min(start + step, width))
+        totals = torch.zeros(count, some.stop - some.start, dtype=torch.float64)
+        for row in range(0, len(points), _BLOCK):
+            rows = slice(row, min(row + _BLOCK, len(points)))
+            block = points[rows].detach().cpu().flatten(1)
+            totals.index_add_(0, numbers[rows], influence(block, labels[rows])[:, some])
+        found[some] = (totals**2).sum(0)
+    return found * count / max(count - 1, 1)

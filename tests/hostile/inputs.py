@@ -1,0 +1,311 @@
+"""The table of hostile inputs: what is in the folder, what is called, and what must be answered."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import pickle
+import struct
+import zipfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import torch
+import zarr
+from PIL import Image
+from safetensors.torch import save_file
+
+#: The bytes of a file, text, or a function that makes what is to be at a path.
+Content: TypeAlias = "bytes | str | Callable[[Path], Any]"
+
+RNG = np.random.default_rng(0)
+NUMBERS = np.random.default_rng(1).normal(size=(40, 3))
+
+
+@dataclass(frozen=True)
+class Case:
+    """An input, the arguments it is given with, and a pattern that the one line of the answer must have."""
+
+    name: str
+    files: Mapping[str, Content]
+    arguments: tuple[str, ...]
+    says: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+def lay_out(folder: Path, files: Mapping[str, Content]) -> None:
+    """Make the files of a case."""
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if callable(content):
+            content(path)
+        else:
+            path.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+# --- What files are made of
+
+
+def npy(values: Any, **options: Any) -> bytes:
+    file = io.BytesIO()
+    np.save(file, values, **options)
+    return file.getvalue()
+
+
+def npy_claiming(shape: tuple[int, ...], dtype: str = "<f8", body: bytes = b"") -> bytes:
+    file = io.BytesIO()
+    np.lib.format.write_array_header_1_0(file, {"descr": dtype, "fortran_order": False, "shape": shape})
+    return file.getvalue() + body
+
+
+def npz(**members: bytes) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(f"{name}.npy", content)
+    return file.getvalue()
+
+
+def idx(shape: tuple[int, ...], body: bytes, kind: int = 8) -> bytes:
+    return bytes([0, 0, kind, len(shape)]) + struct.pack(f">{len(shape)}I", *shape) + body
+
+
+def table(rows: int = 40, *, columns: str = "abc", seed: int = 0, **cells: Any) -> str:
+    """A CSV of numbers; ``cells`` replace whole columns, or single cells as ``a7="?"`` does."""
+    frame = pd.DataFrame(np.random.default_rng(seed).normal(size=(rows, len(columns))).round(3), columns=list(columns))
+    frame = frame.astype(object)
+    for name, value in cells.items():
+        if name in frame:
+            frame[name] = value
+        else:
+            frame.loc[int(name[1:]), name[0]] = value
+    return frame.to_csv(index=False)
+
+
+def parquet(frame: Any, **options: Any) -> Callable[[Path], None]:
+    made = frame if isinstance(frame, pa.Table) else pa.Table.from_pandas(frame)
+    return lambda path: pq.write_table(made, path, **options)
+
+
+def zarr_v2(**changes: Any) -> Callable[[Path], None]:
+    def make(path: Path) -> None:
+        path.mkdir()
+        metadata = {"zarr_format": 2, "shape": [4, 2], "chunks": [4, 2], "dtype": "<f8", "order": "C", "fill_value": 0}
+        (path / ".zarray").write_text(json.dumps(metadata | {"filters": None, "compressor": None} | changes))
+        (path / "0.0").write_bytes(pickle.dumps(Payload()))
+
+    return make
+
+
+class Payload:
+    """Unpickling it would leave a mark."""
+
+    def __reduce__(self) -> Any:
+        return os.mkdir, ("harm",)
+
+
+def tensors(metadata: dict[str, str] | None = None, **named: torch.Tensor) -> Callable[[Path], None]:
+    return lambda path: save_file(named, path, metadata)
+
+
+def png(width: int, height: int) -> Callable[[Path], None]:
+    return lambda path: Image.new("L", (width, height)).save(path)
+
+
+def claiming_png(width: int, height: int) -> bytes:
+    """A picture whose header says another size than it has."""
+    file = io.BytesIO()
+    Image.new("L", (8, 8)).save(file, "png")
+    content = bytearray(file.getvalue())
+    content[16:24] = struct.pack(">2I", width, height)
+    import zlib
+
+    content[29:33] = struct.pack(">I", zlib.crc32(bytes(content[12:29])))
+    return bytes(content)
+
+
+GOOD = table(seed=1)
+FRAME = pd.read_csv(io.StringIO(GOOD))
+
+
+# --- Files that are not what they say
+
+
+def damaged() -> dict[str, tuple[Content, str]]:
+    """Contents by the name of their file, and what is said of each; a good one of the same kind stands beside."""
+    whole = npy(NUMBERS)
+    arrow = io.BytesIO()
+    pq.write_table(pa.Table.from_pandas(FRAME), arrow)
+    parts = arrow.getvalue()
+    zipped = gzip.compress(GOOD.encode())
+    encrypted = bytearray(npz(x=whole))
+    for mark, place in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        encrypted[encrypted.index(mark) + place] |= 1
+    return {
+        # nothing there
+        "empty.csv": ("", "is an empty file"),
+        "empty.npy": ("", "is an empty file"),
+        "empty.npz": ("", "is an empty file"),
+        "empty.parquet": ("", "is an empty file"),
+        "empty.jsonl": ("", "is an empty file"),
+        "blank.csv": ("\n\n\n", "is empty: it has no rows"),
+        "blank.jsonl": ("\n\n", "is empty: it has no rows"),
+        "header.csv": ("a,b,c\n", "is empty: it has no rows"),
+        "commas.csv": (",,\n,,\n" * 20, r"missing values|has no column|no rows|no value"),
+        # not of the format
+        "text.npy": ("hello world, this is text", "does not hold a NumPy array"),
+        "text.npz": ("hello world", "is damaged, or not in the format"),
+        "text.parquet": ("hello world", "is damaged, or not in the format"),
+        "text.safetensors": ("hello world", "is damaged, or not in the format"),
+        "text.idx": ("hello world", "is not an idx file"),
+        "text.csv.gz": (GOOD, "is damaged, or not in the format"),
+        "csv.jsonl": (GOOD, "is not a table of JSON lines"),
+        "list.jsonl": ("[1, 2]\n" * 40, "is not a table of JSON lines"),
+        "number.jsonl": ("1\n2\n", "is not a table of JSON lines"),
+        "binary.csv": (bytes(range(256)) * 20, "is not a text file: it has a zero byte"),
+        "npy.csv": (whole, "is not a text file: it has a zero byte"),
+        "unknown.xlsx": (b"PK\x03\x04", r"Unsupported format '\.xlsx'"),
+        "noending": (GOOD, "has no suffix"),
+        "model.pt": (pickle.dumps(Payload()), "may hold a pickle"),
+        "model.pkl": (pickle.dumps(Payload()), "may hold a pickle"),
+        # cut short
+        "cut.npy": (whole[:-1], "is cut short"),
+        "head.npy": (whole[:60], "does not hold a NumPy array"),
+        "magic.npy": (whole[:7], "does not hold a NumPy array"),
+        "cut.npz": (npz(x=whole)[:-10], "is damaged, or not in the format"),
+        "inner.npz": (npz(x=whole[:-8]), "is cut short"),
+        "cut.parquet": (parts[:-20], "is damaged, or not in the format"),
+        "cut.csv.gz": (zipped[:-12], "is damaged, or not in the format"),
+        "cut.idx": (idx((40, 3), bytes(119)), "is cut short"),
+        "head.idx": (bytes([0, 0, 8, 2, 0, 0]), "is cut short"),
+        "cut.idx.gz": (gzip.compress(idx((40, 3), bytes(119))), "is cut short"),
+        "sum.idx.gz": (_flip(gzip.compress(idx((40, 3), bytes(120))), -8), "is damaged.*CRC"),
+        "long.idx.gz": (gzip.compress(idx((40, 3), bytes(130))), "has more bytes"),
+        "encrypted.npz": (bytes(encrypted), "is damaged.*password"),
+        # claims
+        "huge.npy": (npy_claiming((2**40, 3)), "is cut short"),
+        "negative.npy": (npy_claiming((-5, 3)), "its shape is"),
+        "overflow.npy": (npy_claiming((2**62, 2**62)), "is cut short"),
+        "longhead.npy": (b"\x93NUMPY\x02\x00\xff\xff\xff\xff" + b" " * 100, "its header claims"),
+        "huge.npz": (npz(x=npy_claiming((2**40, 8), body=bytes(1000))), "is cut short"),
+        "bomb.npz": (npz(x=npy_claiming((2**31, 8), body=bytes(10**6))), "is cut short"),
+        "huge.idx": (idx((2**32 - 1, 2**32 - 1), bytes(100)), "is cut short"),
+        "huge.idx.gz": (gzip.compress(idx((2**32 - 1, 2**20), bytes(100))), "would take about"),
+        "many.idx": (bytes([0, 0, 8, 255]) + bytes(1020), r"is empty|rows but no columns"),
+        "huge.safetensors": (_safetensors_claim(2**40), "is damaged, or not in the format"),
+        "header.safetensors": (struct.pack("<Q", 2**60) + b"{}", "is damaged, or not in the format"),
+        # of something else than numbers
+        "objects.npy": (npy(np.array([Payload(), 1], object), allow_pickle=True), "holds Python objects"),
+        "objects.npz": (npz(x=npy(np.array([Payload(), 1], object), allow_pickle=True)), "holds Python objects"),
+        "text_array.npy": (npy(np.array(["a", "b"])), "must hold numbers"),
+        "dates.npy": (npy(np.array(["2024-01-01"], "M8[D]")), "must hold numbers"),
+        "record.npy": (npy(np.zeros(4, [("a", "f8")])), "must hold numbers"),
+        "complex.npy": (npy(NUMBERS * 1j), "has complex numbers"),
+        "complex.safetensors": (tensors(x=torch.zeros(40, 3, dtype=torch.complex64)), "has complex numbers"),
+        # of no rows, columns or dimensions
+        "scalar.npy": (npy(np.float64(3)), "is a single number"),
+        "norows.npy": (npy(np.zeros((0, 3))), "is empty: it has no rows"),
+        "nocolumns.npy": (npy(np.zeros((5, 0))), "rows but no columns"),
+        "nothing.npz": (npz(), "is empty: it has no arrays"),
+        "several.npz": (npz(a=whole, b=whole), "has several arrays: 'a', 'b'"),
+        "nothing.safetensors": (tensors(), "is empty: it has no arrays"),
+        "norows.parquet": (parquet(FRAME[:0]), "is empty: it has no rows"),
+        "nocolumns.parquet": (parquet(pa.table({})), "no columns|no rows|empty"),
+        # values
+        "nan.npy": (npy(np.where(np.arange(120).reshape(40, 3) == 7, np.nan, NUMBERS)), "1 NaN.*row 2, column 1"),
+        "inf.npy": (npy(np.where(np.arange(120).reshape(40, 3) == 7, np.inf, NUMBERS)), "infinite.*row 2, column 1"),
+        "inf.csv": (table(a7="inf"), "has infinite values in 'a'"),
+        "huge.csv": (table(a7="1e999"), "has infinite values in 'a'"),
+        "gap.csv": (table(a7=""), r"has missing values in 'a' \(1 of 40\)"),
+        "gap.jsonl": ('{"a":1,"b":2,"c":3}\n{"a":1,"b":2}\n' * 20, "has missing values in 'c'"),
+        "nested.jsonl": ('{"a":1,"b":{"d":2},"c":3}\n' * 40, "'b' that holds values of type Struct"),
+        "lists.parquet": (parquet(pa.table({"a": [[1]] * 40, "b": [2] * 40, "c": [3] * 40})), "'a' that holds values"),
+        "bytes.parquet": (parquet(pa.table({"a": [b"x"] * 40, "b": [2] * 40, "c": [3] * 40})), "'a' that holds values"),
+        "changing.jsonl": ('{"a":1,"b":2,"c":3}\n{"a":"x","b":2,"c":3}\n', "column 'a' changed from number to string"),
+        "ids.csv": (table(a=[f"user-{k}" for k in range(40)] ), "columns of different types|nearly always different"),
+        "stray.csv": (table(a7="?"), r"'a' has 1 value that is not a number: '\?' in row 7"),
+        "strays.csv": (table(a7="?", a9="n.a."), r"'a' has 2 values that are not numbers: '\?' in row 7, …"),
+        "columns.csv": (table(columns="abd"), r"lacks 'd'|lacks 'c'|no column"),
+        "more.csv": (table(columns="abcd"), "lacks 'd'"),
+        # tables that are none
+        "ragged.csv": ("a,b,c\n1,2,3\n1,2,3,4\n" * 20, "is not a regular table: Expected 3 fields.*saw 4"),
+        "quote.csv": ('a,b,c\n1,"2,3\n' * 20, "is not a"),
+        "zero.csv": ("a,b\n1,\0 2\n" * 20, "is not a text file: it has a zero byte"),
+        "late_zero.csv": (table(30_000) + "1,\0,2\n" * 3, "zero byte|not a number|is not a"),
+        "onecell.csv": ("a", "is empty: it has no rows"),
+        "deep.jsonl": ('{"a":' * 5000 + "1" + "}" * 5000 + "\n", "is not a table of JSON lines|holds values of type"),
+        "wide.csv": ("1," * 1_000_000 + "1\n", r"columns|is empty"),
+        # zarr
+        "pickle.zarr": (zarr_v2(filters=[{"id": "pickle"}]), "is encoded with 'pickle'"),
+        "objects.zarr": (zarr_v2(dtype="|O", filters=[{"id": "vlen-utf8"}, {"id": "pickle"}]), "holds values of type"),
+        "huge.zarr": (zarr_v2(shape=[2**40, 2]), "would take about|takes .* when decoded"),
+        "chunks.zarr": (zarr_v2(chunks=[2**40, 2**20]), "."),
+        "zerochunk.zarr": (zarr_v2(chunks=[0, 0]), "is damaged, or not in the format"),
+        "shape.zarr": (zarr_v2(shape="many"), "is damaged, or not in the format"),
+        "scalar.zarr": (zarr_v2(shape=[], chunks=[]), "is a single number"),
+        "badjson.zarr": (lambda path: (path.mkdir(), (path / ".zarray").write_text("{")), "is damaged|is not a zarr"),
+        "listjson.zarr": (lambda path: (path.mkdir(), (path / "zarr.json").write_text("[]")), "is not a zarr array"),
+        "group.zarr": (lambda path: zarr.open_group(str(path), mode="w"), "is a zarr group"),
+        # folders
+        "folder": (lambda path: path.mkdir(), "is an empty folder"),
+        "texts": (lambda path: (path.mkdir(), (path / "a.txt").write_text("x")), "without PNG or JPEG images"),
+        "broken": (lambda path: (path.mkdir(), (path / "a.png").write_text("x")), "a.png cannot be read as an image"),
+        "bomb": (lambda path: (path.mkdir(), (path / "a.png").write_bytes(claiming_png(60_000, 60_000))), "a.png"),
+        "parts": (
+            lambda path: (path.mkdir(), pq.write_table(pa.table({"a": [1]}), path / "a.parquet"),
+                          pq.write_table(pa.table({"b": [1]}), path / "b.parquet")),
+            "has parts with different columns",
+        ),
+        # neither a file nor a folder
+        "pipe.csv": (os.mkfifo, "is neither a file nor a folder"),
+        "zero.npz": (lambda path: path.symlink_to("/dev/zero"), "is neither a file nor a folder"),
+        "loop.csv": (lambda path: path.symlink_to(path), "cannot be read"),
+        "dangling.csv": (lambda path: path.symlink_to("nowhere.csv"), "does not exist"),
+        "pipes": (lambda path: (path.mkdir(), os.mkfifo(path / "a.png")), "is an empty folder"),
+    }  # fmt: skip
+
+
+def _flip(content: bytes, place: int) -> bytes:
+    changed = bytearray(content)
+    changed[place] ^= 1
+    return bytes(changed)
+
+
+def _safetensors_claim(count: int) -> bytes:
+    header = json.dumps({"x": {"dtype": "F32", "shape": [count], "data_offsets": [0, 4 * count]}}).encode()
+    return struct.pack("<Q", len(header)) + header
+
+
+def wrong_calls() -> list[Case]:
+    """Arguments that make no sense."""
+    files = {"a.csv": table(), "b.csv": GOOD}
+    calls = {
+        "nothing A": (["", "b.csv"], "is an empty path"),
+        "nothing B": (["a.csv", ""], "is an empty path"),
+        "nobody": (["~nobody-of-that-name/x.csv", "b.csv"], "X .*(does not exist|cannot be read)"),
+        "no file": (["none.csv", "b.csv"], "does not exist"),
+        "file as folder": (["a.csv/b.csv", "b.csv"], "does not exist"),
+        "long name": (["x" * 5000, "b.csv"], "cannot be read"),
+        "no rows wanted": (["a.csv", "b.csv", "--max-rows", "0"], "."),
+        "one row wanted": (["a.csv", "b.csv", "--max-rows", "1"], "at least|needed"),
+        "no column": (["a.csv", "b.csv", "--columns", "z"], "has no column 'z'"),
+        "no columns": (["a.csv", "b.csv", "--drop", "a,b,c"], "has no columns left"),
+        "memory in words": (["a.csv", "b.csv", "--max-memory", "lots"], "is not a size"),
+        "no memory": (["a.csv", "b.csv", "--max-memory", "0"], "max_memory must be positive"),
+        "little memory": (["a.csv", "b.csv", "--max-memory", "100"], "max-memory|max_memory"),
+        "huge level": (["a.csv", "b.csv", "--alpha", "2"], "alpha|level"),
+        "level that is none": (["a.csv", "b.csv", "--alpha", "nan"], "alpha|level"),
+        "few permutations": (["a.csv", "b.csv", "--permutations", "3"], "."),
+        "no cluster": (["a.csv", "b.csv", "--cluster", "nonsense"], "Dask|cluster"),
+        "images of rows": (["a.csv", "b.csv", "--image-shape", "7x9"], "63 pixels"),
+    }  # fmt: skip
+    return [Case(name, files, tuple(arguments), says) for name, (arguments, says) in calls.items()]

@@ -285,7 +285,7 @@ def _check_content(source: Source) -> Source:
         check_finite(content.pixels, source.label)
         return _add_features(source, content)
     if isinstance(content, Table):
-        check_table(content, source.label, missing, source.numbers)
+        check_table(content, source.label, missing, source.numbers, free_text=source.options.features is not None)
         gaps = content.missing if missing == "drop" else None
     else:
         check_finite(

@@ -200,10 +200,9 @@ def _write_report(X: Any, Y: Any, seed: int, report: Any, options: dict[str, Any
     if report is False or (report is True and running is None):
         return None, ""
     path = Path(report) if running is None or report is not True else running.folder / f"{running.file_name}.html"
-    known = {name: value for name, value in options.items() if name not in ("paired", "equal_groups", "kernels")}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        compare(X, Y, rng=seed, **known).to_html(path)
+        compare(X, Y, rng=seed, **options).to_html(path)
     except (ImportError, InputError, OSError) as error:
         return None, f"No report was written: {error}"
     remark = f"Report: {path}"

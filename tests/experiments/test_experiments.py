@@ -122,7 +122,7 @@ def test_criticism_of_samples_that_are_real_finds_nothing_to_reject(tmp_path, mo
     np.save(tmp_path / "real.npy", (rows * 255).round().to(torch.uint8).reshape(-1, 8, 8).numpy())
     found = criticism.run(tmp_path, quick=True, samples=tmp_path / "real.npy")["models"]["real"]
     for name in criticism.LABELS:
-        assert criticism.rejection_rate(found["tests"][name]["60"]) <= 0.2
+        assert criticism.rejection_rate(found["tests"][name]["60"]) <= 0.2, name
     assert found["iterations"] is None
 
 

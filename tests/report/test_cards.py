@@ -21,7 +21,13 @@ def results(table, images, learned_table, learned_images, nothing):
     two = ta.two_sample_test(X, Y, 99, rng=0)
     several = ta.k_sample_test({EVIL: X, "two": Y, "three": X + 2}, permutations=99, rng=0)
     learned = ta.learned_test(X, Y, "rbf", swap=True, permutations=99, rng=0)
+    monitor = ta.Reference.fit(rng.normal(size=(400, 2)), rng=0).monitor(rng=0, permutations=39)
+    for day in range(3):
+        monitor.add(rng.normal(size=(50, 2)) + day, f"day {day} {EVIL}")
     return {
+        "ranking": ta.rank(X, {EVIL: Y, "b": X + 0.1}, rng=0),
+        "monitor": monitor,
+        "batch": monitor.records[-1],
         "test": ta.mmd_test(X, Y, permutations=99, rng=0),
         "learned": learned,
         "half": learned.halves[0],

@@ -243,6 +243,11 @@ def test_without_scripts_everything_is_there(browser, wide, tmp_path):
 def test_it_can_be_printed(browser, table, tmp_path):
     path = tmp_path / "report.html"
     opened(browser, table, path, theme="dark")
+    browser.send("Emulation.setEmulatedMedia", media="print")
+    browser.resize(760)
+    assert browser.run("document.documentElement.scrollWidth") <= 760
+    assert colours(browser)[0] < colours(browser)[1]
+    browser.send("Emulation.setEmulatedMedia", media="")
     pdf = base64.b64decode(browser.send("Page.printToPDF", printBackground=True)["data"])
     assert pdf.startswith(b"%PDF")
     is_clean(browser, path)

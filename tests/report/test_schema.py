@@ -31,6 +31,7 @@ def tests():
         ta.equivalence_test(X, Y, margin=0.5, rng=0),
         ta.plan(X, Y, repetitions=4, permutations=39, rng=0),
         ta.plan(X, X, repetitions=4, permutations=39, rng=0),
+        ta.rank(X, {"a": Y, "b": X + 0.1}, rng=0),
     ]
 
 
@@ -87,6 +88,7 @@ def test_results_of_tests_are_valid(tests):
         "equivalence_test",
         "plan",
         "plan",
+        "rank",
     ]
 
 

@@ -14,7 +14,9 @@ from ..criticism import Comparison, Weights
 from ..stats.pvalues import rejects
 from ..twosample.equivalence import EquivalenceResult
 from ..twosample.findings import FAMILIES, AutoResult, Finding, Findings, KSampleResult, PairwiseTest
+from ..twosample.monitor import BatchRecord, Monitor
 from ..twosample.planning import Plan
+from ..twosample.ranked import RankResult
 from ..twosample.results import LearnedTest, SplitResult, TestResult
 from .svg import Markup, tag
 from .words import clip, number, p_sentence, p_text, percent, signed
@@ -153,6 +155,44 @@ def _(result: EquivalenceResult) -> list[Markup]:
 def _(result: Plan) -> list[Markup]:
     rates = [[f"{size:,}", percent(rate)] for size, rate in zip(result.sizes, result.rates, strict=True)]
     return [_head("Plan"), _line(result.summary()), _table(["rows drawn from the pilot", "power"], rates)]
+
+
+@contents.register
+def _(result: RankResult) -> list[Markup]:
+    rows = []
+    for model in result.models:
+        auc = "" if model.auc is None else f"{model.auc:.3f} ± {model.auc_error:.3f}"
+        beaten = ", ".join(result.beats[model.name])
+        rows.append(
+            [clip(model.name, _CELL), f"{number(model.mmd2)} ± {number(model.error)}", auc, clip(beaten, _CELL)]
+        )
+    head = ["model", "MMD² from the reference", "AUC", "closer than, for sure"]
+    return [_head(clip(result.words, 300)), _table(head, rows), *_notes(result.notes)]
+
+
+@contents.register
+def _(result: Monitor) -> list[Markup]:
+    alarms = {one.number for one in result.alarms}
+    last = result.records[-_ROWS:]
+    rows = [
+        [one.name, f"{one.rows:,}", p_text(one.pvalue, one.pvalue_floor), number(one.capital), _alarm(one, alarms)]
+        for one in last
+    ]
+    text = f"{len(result.records):,} batches, {len(alarms):,} with alarm."
+    table = _table(["batch", "rows", "p", "capital", ""], rows, [one.number in alarms for one in last])
+    return [_head(text, bool(alarms)), _line(result.guarantee), *([table] if rows else [])]
+
+
+@contents.register
+def _(result: BatchRecord) -> list[Markup]:
+    rows = [[str(one["name"]), str(one["words"]), p_text(float(one["pvalue"]))] for one in result.columns[:_ROWS]]
+    text = f"{result.rows:,} rows, {p_sentence(result.pvalue, result.pvalue_floor)}, capital {number(result.capital)}."
+    parts = [_head(f"{result.name}: {'alarm' if result.alarm else 'no alarm'}", result.alarm), _line(text)]
+    return [*parts, *([_table(["columns", "what differs", "adjusted p"], rows)] if rows else []), *_notes(result.notes)]
+
+
+def _alarm(one: BatchRecord, alarms: set[int]) -> str:
+    return "alarm" if one.number in alarms else ""
 
 
 def _verdict(pvalue: float, floor: float, reject: bool, alpha: float = _ALPHA) -> list[Markup]:

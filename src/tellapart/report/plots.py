@@ -18,7 +18,9 @@ from ..data.arrays import Array
 from ..stats.pvalues import rejects
 from ..twosample.equivalence import EquivalenceResult
 from ..twosample.findings import AutoResult, Finding, Findings, KSampleResult, PairwiseTest
+from ..twosample.monitor import Monitor
 from ..twosample.planning import Plan
+from ..twosample.ranked import RankResult
 from ..twosample.results import LearnedTest, SplitResult, TestResult
 from .histograms import bin_edges, shared_edges
 from .pixels import PixelMap, pixel_map_of
@@ -31,11 +33,13 @@ __all__ = [
     "columns",
     "equivalence",
     "k_samples",
+    "monitor",
     "null_distribution",
     "pairs",
     "pixel_map",
     "plot",
     "power",
+    "ranking",
     "roc",
     "slices",
     "weights",
@@ -273,6 +277,40 @@ def power(result: Plan, *, ax: Axes | None = None) -> Axes:
     return _finished(ax, legend=True)
 
 
+def ranking(result: RankResult, *, ax: Axes | None = None) -> Axes:
+    """Models by their distance from the reference, with two standard errors to each side."""
+    models = result.models[::-1]
+    ax = _axes(ax, height=max(1.6, 0.4 * len(models) + 0.9))
+    errors = [2 * model.error for model in models]
+    ax.errorbar(
+        [model.mmd2 for model in models], range(len(models)), xerr=errors, fmt="o", color=ACCENT, elinewidth=1.6
+    )
+    ax.axvline(0, color="0.6", lw=1, zorder=0)
+    ax.set_yticks(range(len(models)), [_plain(model.name) for model in models])
+    ax.set_ylim(-0.7, len(models) - 0.3)
+    ax.set_xlabel("MMD² from the reference")
+    return _finished(ax)
+
+
+def monitor(result: Monitor, *, ax: Axes | None = None) -> Axes:
+    """A stream of batches: the capital of the bets and its limit, or with other controls the p-values."""
+    ax = _axes(ax)
+    if not result.records:
+        return _empty(ax, "no batches yet")
+    betting = result.control == "anytime"
+    values = [one.capital if betting else one.pvalue for one in result.records]
+    places = [one.number for one in result.records]
+    ax.plot(places, values, "-" if betting else "o", color=ACCENT, label="capital" if betting else "p-value")
+    if betting:
+        ax.axhline(1 / result.alpha, color="0.45", ls="--", lw=1.2, label=f"alarm at {1 / result.alpha:g}")
+    alarms = result.alarms
+    heights = [one.capital if betting else one.pvalue for one in alarms]
+    ax.scatter([one.number for one in alarms], heights, color=Y_COLOUR, zorder=3, label="alarm" if alarms else None)
+    ax.set_yscale("log")
+    ax.set_xlabel("batch")
+    return _finished(ax, legend=True)
+
+
 def _forest(found: Findings, alpha: float, count: int, ax: Axes | None, may_name: bool, what: str) -> Axes:
     shown = [one for one in found[:count] if math.isfinite(one.effect)]
     ax = _axes(ax, height=max(1.6, 0.3 * len(shown) + 1.1))
@@ -398,6 +436,8 @@ _PICTURES: tuple[tuple[type[Any], Callable[..., Axes]], ...] = (
     (Weights, weights),
     (EquivalenceResult, equivalence),
     (Plan, power),
+    (RankResult, ranking),
+    (Monitor, monitor),
     (TestResult, null_distribution),
     (SplitResult, null_distribution),
     (LearnedTest, null_distribution),

@@ -18,6 +18,7 @@ from .._util.errors import InputError
 from .._util.files import write_json
 from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
+from .._util.shown import Shown
 from ..data.schema import Strictness
 from ..engine import MemoryLike, computing
 from ..stats.betting import Betting, Group
@@ -43,7 +44,7 @@ _KERNELS, _COMPONENTS, _COLUMNS = 2, 32, 64
 
 
 @dataclass(frozen=True)
-class BatchRecord:
+class BatchRecord(Shown):
     """What was found of one batch.
 
     Attributes
@@ -85,7 +86,7 @@ class BatchRecord:
     notes: tuple[str, ...]
 
 
-class Monitor:
+class Monitor(Shown):
     """Tests batches as they come, and says when there is reason for alarm. `Reference.monitor` makes one.
 
     Parameters

@@ -11,6 +11,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from .._util.schema import stamp
+from .._util.shown import Shown
 from ..kernels import Kernel
 from ..stats.pvalues import rejects
 
@@ -85,7 +87,7 @@ class Scale:
 
 
 @dataclass(frozen=True, eq=False)
-class RankResult:
+class RankResult(Shown):
     """The outcome of `rank`.
 
     Attributes
@@ -181,7 +183,7 @@ class RankResult:
     def to_dict(self) -> dict[str, Any]:
         """All fields as plain Python values."""
         hidden = ("witness", "images")
-        return {
+        return stamp("rank") | {
             "order": list(self.order),
             "words": self.words,
             "models": [{k: v for k, v in vars(model).items() if k not in hidden} for model in self.models],
@@ -201,7 +203,7 @@ class RankResult:
 
     def to_json(self) -> str:
         """All fields as JSON."""
-        return json.dumps(self.to_dict())
+        return json.dumps(self.to_dict(), allow_nan=False)
 
     def to_html(self, path: str | PathLike[str], command: str | None = None) -> None:
         """Write a page with the ranking, and each model's witness against the reference."""

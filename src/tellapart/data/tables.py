@@ -89,7 +89,7 @@ def select_columns(
     return keep
 
 
-def check_table(table: Table, label: str, missing: str, numbers: Array) -> None:
+def check_table(table: Table, label: str, missing: str, numbers: Array, *, free_text: bool = False) -> None:
     """Complain about values that cannot be compared; ``numbers`` are the rows' positions in the user's data."""
     infinite = [c.name for c in table.columns if c.kind == "number" and np.isinf(c.values).any()]
     if infinite:
@@ -104,7 +104,7 @@ def check_table(table: Table, label: str, missing: str, numbers: Array) -> None:
     if missing == "error":
         _check_missing(table, label)
     unique = [column.name for column in table.columns if is_identifier(column)]
-    if unique:
+    if unique and not free_text:
         raise InputError(
             f"{label} has text that is nearly always different (free text or identifiers) in {quote_names(unique)}.",
             "Leave it out with {drop}, or encode it as numbers yourself.",

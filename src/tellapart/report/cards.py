@@ -12,7 +12,9 @@ import numpy as np
 
 from ..criticism import Comparison, Weights
 from ..stats.pvalues import rejects
+from ..twosample.equivalence import EquivalenceResult
 from ..twosample.findings import FAMILIES, AutoResult, Finding, Findings, KSampleResult, PairwiseTest
+from ..twosample.planning import Plan
 from ..twosample.results import LearnedTest, SplitResult, TestResult
 from .svg import Markup, tag
 from .words import clip, number, p_sentence, p_text, percent, signed
@@ -130,6 +132,27 @@ def _(result: Comparison) -> list[Markup]:
     if result.weights is not None:
         parts += contents(result.weights)
     return parts + _notes(result.notes)
+
+
+@contents.register
+def _(result: EquivalenceResult) -> list[Markup]:
+    known = result.equivalent(_ALPHA)
+    text = "The samples differ by less than the margin." if known else "It is not shown that they differ by less."
+    low, high = (number(end) for end in result.interval)
+    facts = {
+        "samples": " and ".join(f"{n} ({size:,} rows)" for n, size in zip(result.names, result.sizes, strict=True)),
+        "MMD": f"{number(result.distance)} [{low}, {high}]",
+        "margin": number(result.margin),
+        "p, for less than the margin": p_text(result.pvalue),
+        "seed": str(result.seed),
+    }
+    return [_head(text), _facts(facts)]
+
+
+@contents.register
+def _(result: Plan) -> list[Markup]:
+    rates = [[f"{size:,}", percent(rate)] for size, rate in zip(result.sizes, result.rates, strict=True)]
+    return [_head("Plan"), _line(result.summary()), _table(["rows drawn from the pilot", "power"], rates)]
 
 
 def _verdict(pvalue: float, floor: float, reject: bool, alpha: float = _ALPHA) -> list[Markup]:

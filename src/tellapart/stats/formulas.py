@@ -95,11 +95,8 @@ def variance_from(s: Sums, estimator: Estimator = "full") -> Tensor:
     """The unbiased variance V from sums (MATHS §2, not the constants that the paper prints)."""
     m, n = s.m, s.n
 
-    def within(total: Tensor, rows: Tensor, squares: Tensor, m: int) -> Tensor:
-        return 2 / _falling(m, 4) * (2 * rows - squares - (2 * m - 3) / (m * (m - 1)) * total**2)
-
-    def mixed(rows: Tensor, across: Tensor, total: Tensor, m: int, n: int) -> Tensor:
-        return 8 / (n * _falling(m, 3)) * ((rows * across).sum(-1) - total * s.sxy / m)
+    def mixed(product: Tensor, total: Tensor, m: int, n: int) -> Tensor:
+        return 8 / (n * _falling(m, 3)) * (product - total * s.sxy / m)
 
     cross = s.rxy + s.cxy
     if estimator == "paired":
@@ -109,31 +106,41 @@ def variance_from(s: Sums, estimator: Estimator = "full") -> Tensor:
         between = cross - s.fxy - (m + n - 1) * s.sxy**2 / (m * n)
         between = 4 / (_falling(m, 2) * _falling(n, 2)) * between
     return (
-        within(s.sxx, s.rxx, s.fxx, m)
-        + within(s.syy, s.ryy, s.fyy, n)
+        variance_within(s.sxx, s.rxx, s.fxx, m)
+        + variance_within(s.syy, s.ryy, s.fyy, n)
         + between
-        - mixed(s.rx, s.rho, s.sxx, m, n)
-        - mixed(s.ry, s.kap, s.syy, n, m)
+        - mixed(s.tx, s.sxx, m, n)
+        - mixed(s.ty, s.syy, n, m)
     )
+
+
+def variance_within(total: Tensor, rows: Tensor, squares: Tensor, m: int) -> Tensor:
+    """The unbiased variance of the mean of K̃xx, from its total, |rx|² and |K̃xx|² (W of MATHS §2)."""
+    return 2 / _falling(m, 4) * (2 * rows - squares - (2 * m - 3) / (m * (m - 1)) * total**2)
 
 
 def second_order_from(s: Sums, estimator: Estimator = "full") -> Tensor:
     """V2, the second-order part of the variance (MATHS §2)."""
     m, n = s.m, s.n
-
-    def within(total: Tensor, rows: Tensor, squares: Tensor, m: int) -> Tensor:
-        centred = squares - 2 / (m - 2) * rows + total**2 / ((m - 1) * (m - 2))
-        return 2 / (_falling(m, 2) * m * (m - 3)) * centred.clamp_min(0)
-
     weight = 4 / (m * (m - 1) ** 3) if estimator == "paired" else 4 / (m * n * (m - 1) * (n - 1))
     between = s.fxy - s.rxy / n - s.cxy / m + s.sxy**2 / (m * n)
-    return within(s.sxx, s.rxx, s.fxx, m) + within(s.syy, s.ryy, s.fyy, n) + weight * between.clamp_min(0)
+    return (
+        second_order_within(s.sxx, s.rxx, s.fxx, m)
+        + second_order_within(s.syy, s.ryy, s.fyy, n)
+        + weight * between.clamp_min(0)
+    )
+
+
+def second_order_within(total: Tensor, rows: Tensor, squares: Tensor, m: int) -> Tensor:
+    """The second-order part of `variance_within`."""
+    centred = squares - 2 / (m - 2) * rows + total**2 / ((m - 1) * (m - 2))
+    return 2 / (_falling(m, 2) * m * (m - 3)) * centred.clamp_min(0)
 
 
 def permutation_variance_from(s: Sums) -> Tensor:
     """The exact variance of the full MMD² over all relabellings of the pooled sample (MATHS §4)."""
-    rows = torch.cat([s.rx + s.rho, s.kap + s.ry], -1)
-    return relabelling_variance(s.fxx + s.fyy + 2 * s.fxy, rows.square().sum(-1), rows.sum(-1), s.m, s.n)
+    row_squares, total = s.pooled_rows.unbind(-1)
+    return relabelling_variance(s.fxx + s.fyy + 2 * s.fxy, row_squares, total, s.m, s.n)
 
 
 def relabelling_variance(squares: Tensor, row_squares: Tensor, total: Tensor, m: int, n: int) -> Tensor:

@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest
 PARALLEL := -n 2 --dist loadgroup
 
-.PHONY: demo test lint test-fast test-serial test-full dist format bench clean
+.PHONY: demo test lint test-fast test-serial test-full hostile fuzz faults dist format bench clean
 .DEFAULT_GOAL := demo
 
 $(BIN)/python:
@@ -42,6 +42,18 @@ test-serial: .venv/.installed-test
 test-full: .venv/.installed-test
 	$(PYTEST) $(PARALLEL) -m "not serial"
 	$(PYTEST) -m serial
+
+# The attack: a table of bad inputs with what each gets; random damage for so many seconds; kills, full disks and races.
+SECONDS ?= 60
+SHARE ?= 1
+hostile: .venv/.installed-test
+	$(BIN)/python tests/hostile/test_inputs.py
+
+fuzz: .venv/.installed-test
+	$(BIN)/python tests/hostile/fuzz.py --seconds $(SECONDS) --seed $$(date +%s) --keep build/fuzz
+
+faults: .venv/.installed-test
+	$(BIN)/python tests/hostile/faults.py --share $(SHARE)
 
 dist: .venv/.installed-test
 	$(BIN)/python -m hatchling build

@@ -176,6 +176,13 @@ def call_run(path: Path, rng: random.Random) -> None:
         generative.sample(path, 2, rng=0)
 
 
+def call_damaged(name: str, good: Path, work: Path, rng: random.Random, other: bytes) -> None:
+    """A damaged copy of one of `seeds`, and whoever reads it."""
+    target = work / (f"{name}.safetensors" if name.endswith(".kernel") else name)
+    spoil(good, target, rng, other)
+    (call_kernel if name.endswith(".kernel") else call_run if name == "run" else call_reader)(target, rng)
+
+
 def random_table(rng: random.Random) -> pd.DataFrame:
     """Columns of whatever kind."""
     rows = rng.choice([0, 1, 2, 3, 17, 17, 17, 60])
@@ -296,10 +303,8 @@ def fuzz(seconds: float, seed: int, keep: Path | None = None, only: str = "") ->
             if name == "tables":
                 outcome = attempt(lambda: call_tables(work, case))  # noqa: B023
             else:
-                target = work / (f"{name}.safetensors" if name.endswith(".kernel") else name)
-                spoil(made[name], target, case, case.choice(contents))
-                call = call_kernel if name.endswith(".kernel") else call_run if name == "run" else call_reader
-                outcome = attempt(lambda: call(target, case))  # noqa: B023
+                other = case.choice(contents)
+                outcome = attempt(lambda: call_damaged(name, made[name], work, case, other))  # noqa: B023
             counts[name if outcome == "ok" else f"{name} {outcome}" if outcome == "refused" else "FAILED"] += 1
             if outcome not in ("ok", "refused"):
                 failures.append(f"seed {seed}, number {number}, {name}:\n{outcome}")

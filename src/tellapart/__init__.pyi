@@ -6,7 +6,9 @@ from . import (
     datasets as datasets,
     engine as engine,
     experiments as experiments,
+    features as features,
     generative as generative,
+    integrations as integrations,
     kernels as kernels,
     learning as learning,
     losses as losses,
@@ -14,6 +16,7 @@ from . import (
     plots as plots,
     report as report,
     stats as stats,
+    testing as testing,
     twosample as twosample,
 )
 from .criticism import (

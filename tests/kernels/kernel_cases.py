@@ -188,6 +188,12 @@ WITH_FORMULA = [
         lambda: kernels.Polynomial(3, gamma=0.4, coef0=0.7),
         lambda x, y: polynomial(x, y, 3, 0.4, 0.7),
     ),
+    Case(
+        "Hamming",
+        lambda: kernels.Hamming(1.7),
+        lambda x, y: math.exp(-sum(a != b for a, b in zip(x, y, strict=True)) / 1.7),
+        differentiable=False,
+    ),
     Case("sum", lambda: Gaussian(1.3) + kernels.Linear(), lambda x, y: gaussian(x, y, 1.3) + dot(x, y)),
     Case(
         "product",

@@ -14,10 +14,13 @@ from .arrays import Array, check_finite
 from .images import Images
 
 
-def apply_features(content: Images | Array, function: Callable[[Tensor], Any], label: str, batch_size: int) -> Tensor:
+def apply_features(
+    content: Images | Array | list[str], function: Callable[..., Any], label: str, batch_size: int
+) -> Tensor:
     """The function's output for all rows, batch by batch, without gradients and with a module in eval mode.
 
-    Images come as floats between 0 and 1 of shape (n, channels, h, w); other rows as floats of shape (n, d).
+    Images come as floats between 0 and 1 of shape (n, channels, h, w); texts as lists of strings; other rows as floats
+    of shape (n, d).
     """
     if not callable(function):
         raise InputTypeError(f"features must be a function or an nn.Module, but is {function!r}.")
@@ -32,11 +35,14 @@ def apply_features(content: Images | Array, function: Callable[[Tensor], Any], l
         with torch.no_grad():
             for start in range(0, len(content), batch_size):
                 rows = slice(start, start + batch_size)
+                batch: Any
                 if isinstance(content, Images):
-                    batch = content.planes(rows, dtype)
+                    batch = content.planes(rows, dtype).to(device)
+                elif isinstance(content, list):
+                    batch = content[rows]
                 else:
-                    batch = torch.from_numpy(content[rows].astype(np.float64)).to(dtype)
-                parts.append(_check_output(function(batch.to(device)), len(batch), label))
+                    batch = torch.from_numpy(content[rows].astype(np.float64)).to(dtype).to(device)
+                parts.append(_check_output(function(batch), len(batch), label))
     finally:
         # Part by part: a module may have kept some of its parts in eval mode on purpose.
         for part in training:

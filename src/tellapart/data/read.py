@@ -13,6 +13,7 @@ from torch import Tensor
 from .._util.errors import InputError
 from .._util.rng import RNG
 from .arrays import Array, as_array, check_finite, check_rows, iterate_blocks
+from .columns import Column
 from .features import apply_features
 from .formats import Opened, Request, find_format
 from .images import Images, as_images
@@ -69,7 +70,8 @@ def read(
         Draw at most this many rows, uniformly at random, in bounded memory. ``rng`` decides which.
     features
         A function or module to apply to the rows (batch by batch, ``batch_size`` at a time; images as floats between 0
-        and 1 of shape (n, channels, h, w)). Its output is compared; the rows are still what is shown.
+        and 1 of shape (n, channels, h, w), a list or a column of texts as a list of strings). Its output is compared;
+        the rows are still what is shown. `tellapart.features` has some.
     batch_size
         Rows that ``features`` gets together.
     rng
@@ -283,7 +285,7 @@ def check_content(source: Source) -> Source:
         check_finite(content.pixels, source.label)
         return _add_features(source, content)
     if isinstance(content, Table):
-        check_table(content, source.label, missing, source.numbers)
+        check_table(content, source.label, missing, source.numbers, free_text=source.options.features is not None)
         gaps = content.missing if missing == "drop" else None
     else:
         check_finite(
@@ -307,11 +309,25 @@ def _add_features(source: Source, images: Images | None = None) -> Source:
     options = source.options
     if options.features is None or source.features is not None:
         return source
+    content = source.content
+    if isinstance(content, Table) and len(content.columns) == 1 and content.columns[0].kind == "text":
+        return replace(source, features=_features_of_texts(content.columns[0], source))
     values = images or _as_matrix(source, "features=")
     if options.missing == "indicator" and not isinstance(values, Images):
         advice = "features= needs all values: read it with {missing}."
         check_finite(values, source.label, advice=advice, missing="drop")
     return replace(source, features=apply_features(values, options.features, source.label, options.batch_size))
+
+
+def _features_of_texts(column: Column, source: Source) -> Tensor:
+    """Features of a column of texts; each text is looked at once, however often it occurs."""
+    function = source.options.features
+    assert function is not None
+    if column.missing.any():
+        raise InputError(f"{source.label} has missing texts.", "Drop them with {missing}.", missing="drop")
+    used, places = np.unique(column.values, return_inverse=True)
+    texts = [column.levels[k] for k in used]
+    return apply_features(texts, function, source.label, source.options.batch_size)[places]
 
 
 def _find_nan(values: Array) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._util.errors import InputError, InputTypeError
 from .._util.text import printable
-from .arrays import Array
+from .arrays import LARGEST, Array
 from .columns import Column, find_problem, find_strays
 
 #: Texts from which a column may hold names or identifiers.
@@ -89,17 +89,22 @@ def select_columns(
     return keep
 
 
-def check_table(table: Table, label: str, missing: str, numbers: Array) -> None:
+def check_table(table: Table, label: str, missing: str, numbers: Array, *, free_text: bool = False) -> None:
     """Complain about values that cannot be compared; ``numbers`` are the rows' positions in the user's data."""
     infinite = [c.name for c in table.columns if c.kind == "number" and np.isinf(c.values).any()]
     if infinite:
         raise InputError(f"{label} has infinite values in {quote_names(infinite)}. Remove or replace them.")
+    large = [c.name for c in table.columns if c.kind == "number" and np.nanmax(np.abs(c.values), initial=0) > LARGEST]
+    if large:
+        raise InputError(
+            f"{label} has values beyond {LARGEST:g} in {quote_names(large)}. Divide them by a large number."
+        )
     for column in table.columns:
         _check_strays(column, label, numbers)
     if missing == "error":
         _check_missing(table, label)
     unique = [column.name for column in table.columns if is_identifier(column)]
-    if unique:
+    if unique and not free_text:
         raise InputError(
             f"{label} has text that is nearly always different (free text or identifiers) in {quote_names(unique)}.",
             "Leave it out with {drop}, or encode it as numbers yourself.",

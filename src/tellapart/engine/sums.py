@@ -73,6 +73,22 @@ class Sums:
         """|kap|²."""
         return self.kap.square().sum(-1)
 
+    @cached_property
+    def tx(self) -> Tensor:
+        """rx·rho."""
+        return (self.rx * self.rho).sum(-1)
+
+    @cached_property
+    def ty(self) -> Tensor:
+        """ry·kap."""
+        return (self.ry * self.kap).sum(-1)
+
+    @cached_property
+    def pooled_rows(self) -> Tensor:
+        """|K̃e|² and eᵀK̃e of the pooled matrix without its diagonal, side by side."""
+        rows = torch.cat([self.rx + self.rho, self.kap + self.ry], -1)
+        return torch.stack([rows.square().sum(-1), rows.sum(-1)], -1)
+
 
 def sums(
     kernel: Kernel,

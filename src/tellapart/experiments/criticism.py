@@ -26,14 +26,14 @@ from .._util.errors import InputError
 from .._util.extras import extra
 from .._util.files import write_json
 from .._util.progress import progress_bar
-from ..criticism import Array, Comparison, compare
+from ..criticism import Array, Comparison, Weights, compare
 from ..data import read
 from ..generative import Data, checkpoints
 from ..generative.evaluation import Classifier, load_or_train_classifier
 from ..generative.images import image_grid
 from ..kernels import Kernel, Witness
 from ..learning import fit_kernel
-from ..twosample import mmd_test, witness_test
+from ..twosample import LearnedTest, mmd_test, two_sample_test, witness_test
 from . import gans
 from .figures import new_figure
 
@@ -51,6 +51,7 @@ PERMUTATIONS, ALPHA = 1000, 0.01
 #: At the size reported first, the median heuristic rejects in less than this share of draws.
 INFORMATIVE = 0.6
 LABELS = {
+    "auto": ("two_sample_test", "#000000"),
     "ard": ("ARD, t maximised", "#0072B2"),
     "witness": ("witness test", "#009E73"),
     "deep": ("deep kernel, t maximised", "#E69F00"),
@@ -74,18 +75,28 @@ def run(
     data = generative.load(gans.DATA)
     brought = read_samples(samples, data) if samples else None  # what does not fit is said before anything is trained
     out.mkdir(parents=True, exist_ok=True)
-    binary = replace(data, name=f"{data.name}, black and white", rows=data.rows.round(), held_out=data.held_out.round())
+    binary = replace(
+        data,
+        name=f"{data.name}, black and white",
+        rows=black_and_white(data.rows),
+        held_out=black_and_white(data.held_out),
+    )
     classifier = load_or_train_classifier(binary, out, progress=progress)
     titles = (samples.stem,) if samples else (LEADING,) if quick else (LEADING, *OTHERS)
     result: dict[str, Any] = {"data": data.name, "draws": draws, "accuracy": classifier.accuracy, "models": {}}
     for title in titles:
         rows = sample_model(title, data, out, steps, progress) if brought is None else brought
         leading = title == titles[0]
-        found = criticise(title, binary, rows.round(), classifier, out, draws, leading, progress)
+        found = criticise(title, binary, black_and_white(rows), classifier, out, draws, leading, progress)
         result["models"][title] = found | {"iterations": None if samples else gans.settings(title, steps)["steps"]}
         write_json(out / "criticism.json", result)
     print(table(result))
     return result
+
+
+def black_and_white(rows: Tensor) -> Tensor:
+    """Pixels of at least one half are 1: unlike rounding, which takes one half itself to the even side."""
+    return (rows >= 0.5).to(rows.dtype)
 
 
 def sample_model(title: str, data: Data, out: Path, steps: int, progress: bool | None) -> Tensor:
@@ -124,24 +135,27 @@ def criticise(
     found = compare(
         images[0][: 2 * LEARNED],
         images[1][: 2 * LEARNED],
+        "ard",
         names=("MNIST", title),
         rng=0,
         stability=STABILITY if leading else 0,
         learning=LEARNING,
         progress=progress,
     )
-    split = found.split
-    learn = data.held_out[split.train_x], made[split.train_y]
-    kernels: dict[str, Kernel | str] = {"ard": found.kernel, "median": "median"}
+    test, weights = found.test, found.weights
+    assert isinstance(test, LearnedTest)
+    assert weights is not None
+    learn = data.held_out[test.split.train_x], made[test.split.train_y]
+    kernels: dict[str, Kernel | str] = {"auto": "auto", "ard": test.kernel, "median": "median"}
     for name in ("rbf", "deep", "witness"):
         kernels[name], _ = fit_kernel(*learn, name, rng=0, progress=progress, **LEARNING)
     fresh = data.held_out[2 * LEARNED :], made[2 * LEARNED :]
     if leading:
         found.to_html(out / "criticism.html", f"tellapart reproduce criticism: {title}")
-        draw(title, found, images, out)
+        draw(title, found, weights, images, out)
     result = {
-        "compared": {"pvalue": found.pvalue, "auc": found.auc, "weights": found.weights.values.tolist()},
-        "tests": tests(kernels, fresh, draws, progress),
+        "compared": {"pvalue": found.pvalue, "auc": found.auc, "weights": weights.values.tolist()},
+        "tests": tests(kernels, fresh, data.shape, draws, progress),
         "digits": digits(classifier, fresh, draws),
     }
     write_json(path, result)
@@ -149,13 +163,22 @@ def criticise(
 
 
 def tests(
-    kernels: dict[str, Kernel | str], fresh: tuple[Tensor, Tensor], draws: int, progress: bool | None
+    kernels: dict[str, Kernel | str],
+    fresh: tuple[Tensor, Tensor],
+    shape: tuple[int, ...],
+    draws: int,
+    progress: bool | None,
 ) -> dict[str, dict[str, list[float]]]:
-    """The p-value of every kernel, at every size, for every draw."""
+    """The p-value of every kernel and of the automatic test, at every size, for every draw."""
+
+    def automatic(x: Tensor, y: Tensor, _: Any, *, permutations: int, rng: int) -> Any:
+        return two_sample_test(x, y, permutations, image_shape=shape, rng=rng)
+
     found: dict[str, dict[str, list[float]]] = {name: {} for name in kernels}
     with progress_bar(progress, "tests") as report, torch.no_grad():
         for k, (name, kernel) in enumerate(kernels.items()):
             test: Callable[..., Any] = witness_test if isinstance(kernel, Witness) else mmd_test
+            test = automatic if kernel == "auto" else test
             for size in SIZES:
                 found[name][str(size)] = [
                     test(*draw_rows(fresh, size, r), kernel, permutations=PERMUTATIONS, rng=r).pvalue
@@ -226,7 +249,7 @@ def table(result: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def draw(title: str, found: Comparison, images: list[Array], out: Path) -> None:
+def draw(title: str, found: Comparison, learned: Weights, images: list[Array], out: Path) -> None:
     """(a) data, (b) samples, (c) weights, (d) the witness function, with images at its levels."""
     colours = ("#0072B2", "#D55E00")
     with new_figure(out / "criticism", 12, 8.6) as figure:
@@ -235,7 +258,7 @@ def draw(title: str, found: Comparison, images: list[Array], out: Path) -> None:
         for axis, letter, name, part in zip(shown, "ab", ("MNIST", title), images, strict=False):
             axis.imshow(1 - image_grid(part[:100]), cmap="gray", vmin=0, vmax=1, interpolation="nearest")
             axis.set_title(f"({letter}) {name}", color=colours["ab".index(letter)])
-        weights = found.weights.values.reshape(images[0].shape[1:])
+        weights = learned.values.reshape(images[0].shape[1:])
         drawn = shown[2].imshow(weights, cmap="magma_r", vmin=0)
         above.colorbar(drawn, ax=shown[2], shrink=0.8, label="weight")
         shown[2].set_title("(c) ARD weights")

@@ -11,6 +11,7 @@ from .files import load, save
 from .gaussian import ARD, Gaussian
 from .given import FromFunction, Precomputed, as_kernel
 from .grid import Grid
+from .hamming import Hamming
 from .mixture import Mixture
 from .plan import Features, Plan, leaves, map_leaves, merge_plans, probe_rows, take
 from .products import Linear, Polynomial
@@ -28,6 +29,7 @@ __all__ = [
     "FromFunction",
     "Gaussian",
     "Grid",
+    "Hamming",
     "Kernel",
     "Laplacian",
     "Linear",

@@ -95,8 +95,8 @@ def variance_from(s: Sums, estimator: Estimator = "full") -> Tensor:
     """The unbiased variance V from sums (MATHS §2, not the constants that the paper prints)."""
     m, n = s.m, s.n
 
-    def mixed(rows: Tensor, across: Tensor, total: Tensor, m: int, n: int) -> Tensor:
-        return 8 / (n * _falling(m, 3)) * ((rows * across).sum(-1) - total * s.sxy / m)
+    def mixed(product: Tensor, total: Tensor, m: int, n: int) -> Tensor:
+        return 8 / (n * _falling(m, 3)) * (product - total * s.sxy / m)
 
     cross = s.rxy + s.cxy
     if estimator == "paired":
@@ -109,8 +109,8 @@ def variance_from(s: Sums, estimator: Estimator = "full") -> Tensor:
         variance_within(s.sxx, s.rxx, s.fxx, m)
         + variance_within(s.syy, s.ryy, s.fyy, n)
         + between
-        - mixed(s.rx, s.rho, s.sxx, m, n)
-        - mixed(s.ry, s.kap, s.syy, n, m)
+        - mixed(s.tx, s.sxx, m, n)
+        - mixed(s.ty, s.syy, n, m)
     )
 
 
@@ -139,8 +139,8 @@ def second_order_within(total: Tensor, rows: Tensor, squares: Tensor, m: int) ->
 
 def permutation_variance_from(s: Sums) -> Tensor:
     """The exact variance of the full MMD² over all relabellings of the pooled sample (MATHS §4)."""
-    rows = torch.cat([s.rx + s.rho, s.kap + s.ry], -1)
-    return relabelling_variance(s.fxx + s.fyy + 2 * s.fxy, rows.square().sum(-1), rows.sum(-1), s.m, s.n)
+    row_squares, total = s.pooled_rows.unbind(-1)
+    return relabelling_variance(s.fxx + s.fyy + 2 * s.fxy, row_squares, total, s.m, s.n)
 
 
 def relabelling_variance(squares: Tensor, row_squares: Tensor, total: Tensor, m: int, n: int) -> Tensor:

@@ -17,6 +17,7 @@ from .npz import Npz
 from .parquet import Parquet
 from .pillow import Pictures
 from .safetensors import Safetensors
+from .strings import Strings
 from .torch_data import TorchData
 from .zarr import Zarr
 
@@ -34,7 +35,7 @@ FILES: tuple[Format, ...] = (
 )
 
 #: Everything that can be read. What is neither a path nor anything else must be an array.
-FORMATS: tuple[Format, ...] = (Named(), *FILES, Frames(), Dask(), TorchData(), Pictures(), Arrays())
+FORMATS: tuple[Format, ...] = (Named(), *FILES, Frames(), Dask(), TorchData(), Pictures(), Strings(), Arrays())
 
 #: Files that may run code when they are read.
 _PICKLES = (".pt", ".pth", ".pkl", ".pickle", ".joblib", ".bin", ".ckpt")

@@ -25,15 +25,11 @@ class Gamma(Null):
 
     def prepare(self, problem: Problem, count: int) -> tuple[engine.Pass, Finish]:
         """The sums of the statistic."""
-        m, n = problem.sizes
-        N = m + n
         work, as_sums = engine.sums_pass(problem.kernel, problem.X, problem.Y, compute=problem.compute)
 
         def finish(results: tuple[Tensor, ...]) -> NullDistribution:
             sums = as_sums(results)
-            off_diagonal = (sums.sxx + sums.syy + 2 * sums.sxy) / (N * (N - 1))
-            mean = (1 / m + 1 / n) * ((sums.trace_x + sums.trace_y) / N - off_diagonal)
-            variance = permutation_variance_from(sums)
+            mean, variance = null_moments(sums)
             levels = (torch.arange(count, dtype=torch.float64) + 0.5) / count
             if not bool((variance > 0).all()):  # all points are equal to the kernel
                 return NullDistribution(mmd2_from(sums), torch.zeros(*variance.shape, count, dtype=torch.float64))
@@ -41,6 +37,25 @@ class Gamma(Null):
             return NullDistribution(mmd2_from(sums), quantiles - mean[..., None])
 
         return work, finish
+
+
+def null_moments(sums: engine.Sums) -> tuple[Tensor, Tensor]:
+    """Mean and variance of the biased statistic under the null hypothesis."""
+    m, n = sums.m, sums.n
+    off_diagonal = (sums.sxx + sums.syy + 2 * sums.sxy) / ((m + n) * (m + n - 1))
+    mean = (1 / m + 1 / n) * ((sums.trace_x + sums.trace_y) / (m + n) - off_diagonal)
+    return mean, permutation_variance_from(sums)
+
+
+def gamma_pvalue(sums: engine.Sums) -> Tensor:
+    """The p-value of MMD² by the gamma distribution itself; 1 where the kernel does not tell any two points apart."""
+    mean, variance = null_moments(sums)
+    if not bool(variance > 0):
+        return torch.ones_like(mean)
+    found: Tensor = torch.special.gammaincc(
+        mean**2 / variance, ((mmd2_from(sums) + mean) * mean / variance).clamp_min(0)
+    )
+    return found
 
 
 def _gamma_quantiles(levels: Tensor, shape: Tensor) -> Tensor:

@@ -1,0 +1,42 @@
+"""Texts in memory: a list of strings, for ``features=`` to make numbers of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..._util.errors import InputTypeError
+from ..columns import Column
+from ..tables import Table
+from .base import Format, Opened, Request
+
+
+class Strings(Format):
+    """A list, tuple or flat array of strings; None is a missing one."""
+
+    name = "lists of strings"
+    tabular = True
+
+    def matches(self, data: Any) -> bool:
+        """Whether the first item is a string; texts in DataFrames are columns."""
+        flat = isinstance(data, (list, tuple)) or (isinstance(data, np.ndarray) and data.ndim == 1)
+        return flat and len(data) > 0 and isinstance(data[0], str)
+
+    def open(self, request: Request) -> Opened:
+        """A table with one column of texts."""
+        if request.options.features is None:
+            raise InputTypeError(
+                f"{request.label} must hold numbers, but holds texts ({request.data[0]!r:.40}).",
+                "Give {features}, such as ta.features.hashing_ngrams(), or a table with a column of categories.",
+                features=...,
+            )
+        numbers = request.choose_rows(len(request.data))
+        texts = [request.data[k] for k in numbers]
+        place: dict[str, int] = {}
+        for k, text in zip(numbers, texts, strict=True):
+            if text is not None and not isinstance(text, str):
+                raise InputTypeError(f"{request.label} holds texts, but item {k} is of type {type(text).__name__}.")
+        codes = [-1 if text is None else place.setdefault(str(text), len(place)) for text in texts]
+        column = Column("text", "text", np.array(codes, np.int32), tuple(place))
+        return Opened(Table((column,)), numbers)

@@ -1,0 +1,116 @@
+"""Cells of an AnnData object as two samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from .._util.errors import InputError, InputTypeError
+from ..data.arrays import as_array
+from ..data.limits import check_memory
+from ..data.sample import Sample
+
+
+def samples(
+    adata: Any,
+    by: str,
+    values: Sequence[Any] | None = None,
+    *,
+    obsm: str | None = None,
+    layer: str | None = None,
+    genes: Sequence[str] | None = None,
+    groups: str | None = None,
+    strata: str | None = None,
+    max_memory: int | None = None,
+) -> dict[str, Any]:
+    """The cells of two conditions, as arguments of `tellapart.two_sample_test` and `tellapart.compare`.
+
+    Cells of one donor depend on each other. Give the donor as ``groups``: whole donors are then exchanged, and the
+    p-value is about donors and not about cells.
+
+    Parameters
+    ----------
+    adata
+        An ``AnnData`` object (the extra ``anndata``).
+    by
+        The column of ``adata.obs`` with the conditions.
+    values
+        The two conditions to compare, X and Y; by default there must be just two.
+    obsm, layer
+        Which numbers of a cell: an embedding such as ``"X_pca"``, or a layer of expression values; else ``adata.X``.
+    genes
+        Some of the genes; not with ``obsm``.
+    groups, strata
+        Columns of ``adata.obs``: donors; and batches, within which alone cells are exchanged.
+    max_memory
+        Bytes that the cells may take once they are dense; by default what is free.
+
+    Examples
+    --------
+    >>> import anndata, numpy as np, pandas as pd, tellapart as ta
+    >>> from tellapart.integrations.anndata import samples
+    >>> obs = pd.DataFrame({"condition": ["ctrl", "stim"] * 100, "donor": [f"d{k // 10}" for k in range(200)]})
+    >>> obs.index = obs.index.astype(str)
+    >>> adata = anndata.AnnData(np.random.default_rng(0).normal(size=(200, 3)), obs)
+    >>> adata.X[1::2, 2] += 1
+    >>> ta.two_sample_test(**samples(adata, "condition", strata="donor"), rng=0).named()
+    ('2',)
+    """
+    if not all(hasattr(adata, name) for name in ("obs", "obsm", "layers", "var_names")):
+        raise InputTypeError(f"adata must be an AnnData object, but is of type {type(adata).__name__}.")
+    if obsm is not None and (layer is not None or genes is not None):
+        raise InputError("obsm= takes coordinates of an embedding: give neither layer= nor genes= with it.")
+    labels = _column(adata, by)
+    chosen = list(dict.fromkeys(labels.tolist())) if values is None else list(values)
+    if len(chosen) != 2:
+        raise InputError(
+            f"obs[{by!r}] has {len(chosen)} values.", "Give two of them as {values}.", values=tuple(chosen[:2])
+        )
+    rows = [np.flatnonzero(labels == value) for value in chosen]
+    for value, found in zip(chosen, rows, strict=True):
+        if not len(found):
+            raise InputError(f"No cell has obs[{by!r}] == {value!r}.")
+    cells, names = _numbers(adata, obsm, layer, genes)
+    check_memory(8.0 * sum(map(len, rows)) * cells.shape[1], "adata", max_memory, "Choose {genes}.", genes=...)
+    x, y = (Sample(_dense(cells[part]), names) for part in rows)
+    order = np.concatenate(rows)
+    given = {"groups": groups, "strata": strata}
+    return {"X": x, "Y": y} | {
+        name: _column(adata, column)[order] for name, column in given.items() if column is not None
+    }
+
+
+def _column(adata: Any, name: str) -> Any:
+    if name not in adata.obs:
+        raise InputError(f"obs has no column {name!r}. It has {', '.join(map(repr, adata.obs.columns))}.")
+    return np.asarray(adata.obs[name])
+
+
+def _numbers(adata: Any, obsm: str | None, layer: str | None, genes: Sequence[str] | None) -> tuple[Any, Any]:
+    """All cells, perhaps sparse, and the names of their coordinates."""
+    if obsm is not None:
+        if obsm not in adata.obsm:
+            raise InputError(f"obsm has no {obsm!r}. It has {', '.join(map(repr, adata.obsm))}.")
+        cells = adata.obsm[obsm]
+        cells = np.asarray(cells) if hasattr(cells, "columns") else cells
+        return cells, tuple(f"{obsm}[{k}]" for k in range(cells.shape[1]))
+    if layer is not None and layer not in adata.layers:
+        raise InputError(f"layers has no {layer!r}. It has {', '.join(map(repr, adata.layers))}.")
+    cells = adata.X if layer is None else adata.layers[layer]
+    names = list(map(str, adata.var_names))
+    if genes is None:
+        return cells, tuple(names)
+    unknown = sorted(set(genes) - set(names))
+    if unknown:
+        raise InputError(f"var_names lacks {', '.join(map(repr, unknown[:5]))}.")
+    return cells[:, [names.index(gene) for gene in genes]], tuple(genes)
+
+
+def _dense(cells: Any) -> torch.Tensor:
+    values = as_array(cells.toarray() if hasattr(cells, "toarray") else cells, "adata")
+    if not np.isfinite(values).all():
+        raise InputError("adata has values that are not finite numbers.")
+    return torch.from_numpy(np.ascontiguousarray(values, np.float32 if values.itemsize <= 4 else np.float64))

@@ -1,0 +1,48 @@
+"""Features by a model in the ONNX format."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from .._util.errors import InputError, InputFileError
+from .._util.extras import extra
+
+
+def onnx(
+    path: str | os.PathLike[str], output: str | None = None, *, providers: Sequence[str] = ("CPUExecutionProvider",)
+) -> Callable[[Any], Any]:
+    """What a model in an ONNX file says of each row or image (the extra ``onnx``).
+
+    Parameters
+    ----------
+    path
+        The file. The model has one input: rows of shape (n, d), or images between 0 and 1 of shape (n, channels, h, w).
+    output
+        Which of its outputs; by default the first.
+    providers
+        Where it is computed, as ONNX Runtime calls it.
+
+    Returns
+    -------
+    A function of a tensor, to be given as ``features=``.
+    """
+    file = Path(path).expanduser()
+    if not file.is_file():
+        raise InputFileError(f"There is no file {file}.")
+    library = extra("onnxruntime", group="onnx", what="ta.features.onnx")
+    session = library.InferenceSession(str(file), providers=list(providers))
+    inputs, outputs = session.get_inputs(), [one.name for one in session.get_outputs()]
+    if len(inputs) != 1:
+        raise InputError(f"{file.name} must have one input, but has {[one.name for one in inputs]}.")
+    if output is not None and output not in outputs:
+        raise InputError(f"{file.name} has no output {output!r}. It has {', '.join(map(repr, outputs))}.")
+    dtype = {"tensor(double)": "float64", "tensor(float16)": "float16"}.get(inputs[0].type, "float32")
+
+    def features(rows: Any) -> Any:
+        return session.run([output or outputs[0]], {inputs[0].name: rows.cpu().numpy().astype(dtype)})[0]
+
+    features.__name__ = f"onnx({file.name})"
+    return features

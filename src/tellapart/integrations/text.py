@@ -1,0 +1,123 @@
+"""Features of texts: what to compare instead of strings."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from .._util.errors import InputError, InputTypeError
+from .._util.extras import extra
+
+Array: TypeAlias = "np.ndarray[Any, Any]"
+TextFeatures: TypeAlias = Callable[[Sequence[str]], Array]
+
+
+def hashing_ngrams(
+    sizes: Sequence[int] = (1, 2, 3), *, unit: Literal["character", "word"] = "character", dimensions: int = 256
+) -> TextFeatures:
+    """How often runs of characters or words occur in a text: no model, no vocabulary, nothing to fetch.
+
+    The inner product of two such rows is the spectrum kernel of two strings, but for collisions of hashes.
+
+    Parameters
+    ----------
+    sizes
+        Lengths of the runs.
+    unit
+        Runs of characters, or of words (what white space separates). Both in lower case.
+    dimensions
+        Into how many counts the runs are hashed.
+
+    Returns
+    -------
+    A function of a list of strings, to be given as ``features=``. Each row has length 1, or is 0 for an empty text.
+
+    Examples
+    --------
+    >>> import tellapart as ta
+    >>> old, new = ["yes", "no", "yes", "maybe"] * 20, ["yes!", "no!", "yes!", "maybe!"] * 20
+    >>> ta.two_sample_test(old, new, features=ta.features.hashing_ngrams(), rng=0).pvalue
+    0.001
+    """
+    if unit not in ("character", "word"):
+        raise InputError(f"unit={unit!r} is not known. Choose 'character' or 'word'.")
+    if not sizes or min(sizes) < 1 or dimensions < 2:
+        raise InputError(
+            f"sizes must be lengths from 1 up, and dimensions from 2 up, but are {sizes!r}, {dimensions!r}."
+        )
+
+    def features(texts: Sequence[str]) -> Array:
+        counts = np.zeros((len(texts), dimensions), np.float32)
+        for row, text in zip(counts, _as_texts(texts), strict=True):
+            parts: Sequence[str] = text.lower() if unit == "character" else text.lower().split()
+            glue = "" if unit == "character" else " "
+            for size in sizes:
+                for start in range(len(parts) - size + 1):
+                    row[zlib.crc32(f"{size}{glue.join(parts[start : start + size])}".encode()) % dimensions] += 1
+        norms = np.linalg.norm(counts, axis=1, keepdims=True)
+        return counts / np.where(norms > 0, norms, 1)
+
+    return _named(features, f"hashing_ngrams({tuple(sizes)}, {unit})")
+
+
+def characters(length: int) -> TextFeatures:
+    """The code points of the first ``length`` characters, 0 where a text is shorter: for `tellapart.kernels.Hamming`.
+
+    >>> characters(3)(["ab", "abcd"])
+    array([[97., 98.,  0.],
+           [97., 98., 99.]])
+    """
+    if length < 1:
+        raise InputError(f"length must be from 1 up, but is {length!r}.")
+
+    def features(texts: Sequence[str]) -> Array:
+        codes = np.zeros((len(texts), length))
+        for row, text in zip(codes, _as_texts(texts), strict=True):
+            row[: min(len(text), length)] = [ord(c) for c in text[:length]]
+        return codes
+
+    return _named(features, f"characters({length})")
+
+
+def sentence_transformer(model: Any, **encode: Any) -> TextFeatures:
+    """What a sentence model says of each text (the extra ``text``).
+
+    Parameters
+    ----------
+    model
+        The name or the folder of a model, or a ``SentenceTransformer``. A name is fetched by that library, a folder is
+        not; either is loaded at the first text.
+    **encode
+        Options of ``SentenceTransformer.encode``, such as ``normalize_embeddings=True``.
+
+    Returns
+    -------
+    A function of a list of strings, to be given as ``features=``.
+    """
+    loaded: list[Any] = [] if isinstance(model, str) or hasattr(model, "__fspath__") else [model]
+    if loaded and not hasattr(model, "encode"):
+        raise InputTypeError(f"model must be a name, a folder or a SentenceTransformer, but is {type(model).__name__}.")
+
+    def features(texts: Sequence[str]) -> Array:
+        if not loaded:
+            library = extra("sentence_transformers", group="text", what="ta.features.sentence_transformer")
+            loaded.append(library.SentenceTransformer(str(model)))
+        found = loaded[0].encode(_as_texts(texts), show_progress_bar=False, convert_to_numpy=True, **encode)
+        return np.asarray(found)
+
+    return _named(features, f"sentence_transformer({model if isinstance(model, str) else type(model).__name__})")
+
+
+def _as_texts(texts: Any) -> list[str]:
+    if not isinstance(texts, (list, tuple)) or not all(isinstance(text, str) for text in texts):
+        raise InputTypeError("These features are for texts: a list of strings, or a table with one column of text.")
+    return list(texts)
+
+
+def _named(features: TextFeatures, name: str) -> TextFeatures:
+    """So that reports say what was compared."""
+    features.__name__ = name
+    return features

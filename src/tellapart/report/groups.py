@@ -60,7 +60,7 @@ def contents(result: KSampleResult, by: str, alpha: float, command: str | None) 
             for one in result.coordinates[:_LISTED]
         ],
         "method": [
-            "One exact permutation test of all groups together, and one of each two; the p-values of pairs are adjusted "
+            "One exact permutation test of all groups together, and one of each two; p-values of pairs are adjusted "
             "for their number (Holm), those of columns jointly (Westfall & Young).",
             f"Seed {result.seed}, {result.seconds:.1f} s.",
         ],

@@ -16,8 +16,11 @@ import time
 from pathlib import Path
 
 import numpy as np
+import torch
 
 import tellapart as ta
+from tellapart.stats.betting import Betting
+from tellapart.twosample.monitor import BetFeatures
 
 LEVELS = (0.01, 0.05, 0.1)
 
@@ -68,15 +71,129 @@ def times() -> None:
             print(f"batch of {size:6,}: {time.perf_counter() - start:.2f} s   {result!r}", flush=True)
 
 
+def run_bets(
+    reference: ta.Reference, batches: np.ndarray, fresh: np.ndarray, size: int, alpha: float
+) -> tuple[int | None, float]:
+    """The batch at which the capital reached 1/alpha, and the largest that it was; each row has its features."""
+    features = BetFeatures.of(reference)
+    betting, largest, alarm = Betting(features.groups), 1.0, None
+    kept = reference.contents.rows.dtype
+    phi, psi = (
+        np.concatenate(
+            [features(torch.from_numpy(part).to(kept)) for part in np.array_split(rows, -(-len(rows) // 8192))]
+        )
+        for rows in (batches, fresh)
+    )
+    for k in range(len(batches) // size):
+        rows = slice(k * size, (k + 1) * size)
+        capital = betting.bet(phi[rows], psi[rows])
+        largest = max(largest, capital)
+        if alarm is None and capital >= 1 / alpha:
+            alarm = k
+            break
+    return alarm, largest
+
+
+def alarms(streams: int, batches: int, size: int, alpha: float) -> None:
+    """Fresh rows are drawn as if the reference had been kept whole, so that bets go on to the end."""
+    start, found, largest = time.perf_counter(), 0, []
+    for k in range(streams):
+        rng = np.random.default_rng(k)
+        reference = ta.Reference.fit(draw(rng, 400), rng=k, threads=1)
+        alarm, most = run_bets(reference, draw(rng, batches * size), draw(rng, batches * size), size, alpha)
+        found += alarm is not None
+        largest.append(most)
+        if (k + 1) % 20 == 0:
+            spent = time.perf_counter() - start
+            print(
+                f"{k + 1} streams of {batches:,} batches of {size}: {found} false alarms at alpha = {alpha}; the "
+                f"largest capital {max(largest):.3g}, its median {np.median(largest):.3g}; {spent:.0f} s",
+                flush=True,
+            )
+
+
+#: Drifts of 10 columns.
+DRIFTS = {
+    "one column by 0.3 SD": lambda z: z + 0.3 * np.eye(z.shape[1])[0],
+    "one column by 0.6 SD": lambda z: z + 0.6 * np.eye(z.shape[1])[0],
+    "all columns by 0.15 SD": lambda z: z + 0.15,
+    "one column 1.5 × as wide": lambda z: z * (1 + 0.5 * np.eye(z.shape[1])[0]),
+}
+COLUMNS, REFERENCE_ROWS, SIZE, BEFORE, AFTER = 10, 4000, 40, 50, 60
+
+
+def stream(seed: int, drift: str) -> tuple[np.ndarray, np.ndarray]:
+    """A reference, and the rows of a stream whose law changes after `BEFORE` batches."""
+    rng = np.random.default_rng(seed)
+    reference = rng.normal(size=(REFERENCE_ROWS, COLUMNS))
+    rows = rng.normal(size=((BEFORE + AFTER) * SIZE, COLUMNS))
+    rows[BEFORE * SIZE :] = DRIFTS[drift](rows[BEFORE * SIZE :])
+    return reference, rows
+
+
+def delay(streams: int, alpha: float) -> None:
+    """What the user has: 4,000 rows of a reference, 50 batches of 40 rows before the drift and 60 after it."""
+    print(f"batches of {SIZE} until the alarm (median; quartiles), seen within {AFTER}, false alarms before")
+    for drift in DRIFTS:
+        found: dict[str, list[int | None]] = {
+            "anytime, alpha": [],
+            "each batch, alpha / batches": [],
+            "each batch, alpha": [],
+        }
+        for k in range(streams):
+            X, rows = stream(k, drift)
+            reference = ta.Reference.fit(X, rng=k, threads=1)
+            monitor = reference.monitor(alpha, rng=k, permutations=1, threads=1)
+            pvalues = [1.0] * BEFORE
+            for t in range(BEFORE + AFTER):
+                batch = rows[t * SIZE : (t + 1) * SIZE]
+                monitor.add(batch)
+                # That single tests are exact is known: only their power is asked here, within 20 batches.
+                if BEFORE <= t < BEFORE + 20 and min(pvalues) > alpha / (BEFORE + AFTER):
+                    result = reference.test(batch, 199, rng=t, threads=1)
+                    if result.pvalue <= 0.011:
+                        result = reference.test(batch, math.ceil((BEFORE + AFTER) / alpha) - 1, rng=1000 + t, threads=1)
+                    pvalues.append(result.pvalue)
+            first = [one.number for one in monitor.alarms][:1]
+            found["anytime, alpha"].append(first[0] if first else None)
+            for name, level in (
+                ("each batch, alpha / batches", alpha / (BEFORE + AFTER)),
+                ("each batch, alpha", alpha),
+            ):
+                hits = [t for t, p in enumerate(pvalues) if p <= level + 1e-12]
+                found[name].append(hits[0] if hits else None)
+        for name, hits in found.items():
+            tell(drift, name, hits)
+
+
+def tell(drift: str, name: str, hits: list[int | None]) -> None:
+    """One line of the table of delays."""
+    early = sum(hit is not None and hit < BEFORE for hit in hits)
+    after = [hit - BEFORE + 1 for hit in hits if hit is not None and hit >= BEFORE]
+    middle = np.quantile(
+        [*after, *[math.inf] * (len(hits) - early - len(after))] or [math.nan], [0.25, 0.5, 0.75], method="lower"
+    )
+    quartiles = f"{middle[1]:.0f} ({middle[0]:.0f} to {middle[2]:.0f})"
+    print(f"{drift:26} {name:28} {quartiles:>16}   {len(after)} of {len(hits)}, {early} false", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("level", "time"))
+    parser.add_argument("what", choices=("level", "time", "alarms", "delay"))
     parser.add_argument("--repetitions", type=int, default=2000)
+    parser.add_argument("--streams", type=int)
+    parser.add_argument("--batches", type=int, default=10_000)
+    parser.add_argument("--size", type=int, default=10)
+    parser.add_argument("--alpha", type=float)
     given = parser.parse_args()
     if given.what == "level":
         level(given.repetitions)
-    else:
+    elif given.what == "time":
         times()
+    elif given.what == "alarms":
+        alarms(given.streams or 200, given.batches, given.size, given.alpha or 0.05)
+    else:
+        delay(given.streams or 50, given.alpha or 0.01)
 
 
 if __name__ == "__main__":

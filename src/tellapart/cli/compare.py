@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from . import groups
 from .errors import speller
 from .options import add_compute, add_data, computing, names, reading, seed
 from .output import say
@@ -23,6 +24,7 @@ examples:
   tellapart compare train.npy live.npy --json - --fail-on-difference --fail-auc 0.6
   tellapart compare a.parquet b.parquet --keep date --missing indicator --names June,July
   tellapart compare mnist fake.npz --test ard --report report.html
+  tellapart compare --by site patients.csv --report sites.html
 
 A and B are files (CSV, TSV, Parquet, .npy, .npz, .safetensors, idx), folders of PNG and JPEG images, or mnist (its
 test images, fetched once) or digits. Every row is tested, and judged by what other rows tell. With --test ard and other
@@ -34,7 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Two samples, and options of the test, the data and the output."""
     parser.description = "Test whether two samples differ, and show how much, in which columns and in which rows."
     parser.epilog = _EXAMPLES
-    add_data(parser, most="all; 100000 for learned tests")
+    add_data(parser, most="all; 100000 for learned tests", second="?")
+    parser.add_argument("--by", metavar="COLUMN", help="compare all groups of one table, by what this column has")
     parser.add_argument("--keep", type=names, metavar="A,B", help="compare these columns though they look like ids")
     parser.add_argument("--items", metavar="COLUMN", help="call rows by what this column has, and do not compare it")
     parser.add_argument("--names", type=names, metavar="A,B", help="what to call the samples (their files)")
@@ -73,6 +76,8 @@ def run(options: argparse.Namespace) -> int:
     from .._util.errors import InputError
     from .._util.files import atomic_write_text, check_writable
 
+    if options.by is not None or options.B is None:
+        return groups.run(options)
     to_stdout = options.json == "-"
     # Better to fail now than after the work.
     if options.report is not None:

@@ -63,10 +63,13 @@ def seed(text: str) -> int:
     return int(text)
 
 
-def add_data(parser: argparse.ArgumentParser, most: str) -> None:
-    """Two samples, and how to read them; of ``most`` rows each, unless another number is given."""
+def add_data(parser: argparse.ArgumentParser, most: str, second: str | None = None) -> None:
+    """Two samples, and how to read them; of ``most`` rows each, unless another number is given.
+
+    With ``second="?"`` there may be one only.
+    """
     parser.add_argument("A", help="the first sample: a file, or a folder of images")
-    parser.add_argument("B", help="the second sample")
+    parser.add_argument("B", nargs=second, help="the second sample")
     add_reading(parser, most)
 
 

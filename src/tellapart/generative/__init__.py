@@ -7,6 +7,7 @@ resumed exactly.
 from .callbacks import Callback, evaluate_on_held_out, read_log
 from .data import Data, load
 from .evaluation import Evaluation, evaluate, load_or_train_classifier
+from .measures import SampleCheck, measure_samples
 from .models import MODELS, Diverged, Model
 from .runs import open_run, sample, save_samples, train
 from .settings import Settings
@@ -19,12 +20,14 @@ __all__ = [
     "Diverged",
     "Evaluation",
     "Model",
+    "SampleCheck",
     "Settings",
     "Trainer",
     "evaluate",
     "evaluate_on_held_out",
     "load",
     "load_or_train_classifier",
+    "measure_samples",
     "open_run",
     "read_log",
     "sample",

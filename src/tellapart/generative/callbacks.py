@@ -9,16 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
 from .._util.errors import InputError
 from .._util.files import atomic_path, atomic_write_text
 from .._util.rng import RNG, seed_of
-from ..stats.estimators import estimate
-from ..twosample import mmd_test
 from . import checkpoints
 from .data import Data
 from .images import as_images, image_grid
+from .measures import measure_samples
 from .models import Model
 from .models.base import paper_kernel
 from .seeds import EVALUATION, derive_seed
@@ -77,10 +75,10 @@ def read_log(path: Path, last: int | None = None) -> list[dict[str, Any]]:
 
 
 class EvaluateOnHeldOut(Callback):
-    """Logs how samples differ from held-out data: MMD², t and the p-value of the permutation test."""
+    """Logs how samples differ from held-out data: MMD², t, the p-value of the permutation test, and the AUC."""
 
     def on_evaluate(self, trainer: Trainer) -> None:
-        """Log ``held_out/mmd2``, ``held_out/t`` and ``held_out/pvalue``."""
+        """Log ``held_out/mmd2``, ``held_out/t``, ``held_out/pvalue`` and ``held_out/auc``."""
         found = evaluate_on_held_out(trainer.model, trainer.data, rng=trainer.seed)
         trainer.log({f"held_out/{key}": value for key, value in found.items()})
 
@@ -88,14 +86,11 @@ class EvaluateOnHeldOut(Callback):
 def evaluate_on_held_out(
     model: Model[Any], data: Data, n: int = EVALUATED_ROWS, *, rng: RNG = None
 ) -> dict[str, float]:
-    """MMD², t and p-value of samples against held-out data, with the kernel of the paper on raw pixels."""
+    """What `measure_samples` says of samples and held-out data, with the kernel of the paper on raw pixels."""
     n, seed = min(n, len(data.held_out)), seed_of(rng)
     made = model.sample(n, checkpoints.make_generator(derive_seed(seed, EVALUATION))).cpu()
     kernel = paper_kernel(model.settings_class().bandwidths, data.pixels)
-    with torch.no_grad():
-        found = estimate(made, data.held_out[:n], kernel)
-        test = mmd_test(made, data.held_out[:n], kernel, permutations=199, rng=seed)
-    return {"mmd2": float(found.mmd2), "t": float(found.t), "pvalue": float(test.pvalue)}
+    return measure_samples(made, data.held_out[:n], kernel, rng=seed)
 
 
 class SavePictures(Callback):

@@ -46,12 +46,15 @@ class Group:
         Over rows of the reference that are never bet on.
     inverse
         What makes the best direction of a difference of means.
+    rows
+        How many rows these were.
     """
 
     columns: slice
     mean: Array
     covariance: Array
     inverse: Array
+    rows: int
 
     @classmethod
     def fit(cls, features: Array, columns: slice, ridge: float = 0.3) -> Group:
@@ -59,7 +62,8 @@ class Group:
         some = features[:, columns].astype(np.float64)
         mean, covariance = some.mean(0), np.cov(some.T, ddof=0).reshape(some.shape[1], -1)
         size = float(np.trace(covariance)) / len(covariance) or 1.0
-        return cls(columns, mean, covariance, np.linalg.inv(covariance + ridge * size * np.eye(len(covariance))))
+        inverse = np.linalg.inv(covariance + ridge * size * np.eye(len(covariance)))
+        return cls(columns, mean, covariance, inverse, len(some))
 
 
 class Betting:
@@ -86,6 +90,25 @@ class Betting:
     def capital(self) -> float:
         """What 1 has become: evidence against the null hypothesis, an e-value at every time."""
         return float(self.cash + self.stakes.sum())
+
+    @property
+    def promise(self) -> float:
+        """How far batches so far are from the reference, in standard deviations beyond what chance would give.
+
+        It is known before the next batch, so it may decide how many fresh rows are bet on.
+        """
+        found = [0.0]
+        if self.counts[0] > 0:
+            for group, totals in zip(self.groups, self.totals, strict=True):
+                difference = totals / self.counts[:, None] - group.mean
+                variance = group.covariance.diagonal() * (1 / self.counts[:, None] + 1 / group.rows)
+                z2 = difference**2 / np.maximum(variance, 1e-12)
+                k = z2.shape[1]
+                found += [
+                    float(((z2.sum(1) - k) / np.sqrt(2 * k)).max()),
+                    float(np.sqrt(z2.max()) - np.sqrt(2 * np.log(k + 1))),
+                ]
+        return max(found)
 
     def bet(self, batch: Array, fresh: Array) -> float:
         """Stake on a batch, and learn from it. Features φ of its rows and of fresh rows of the reference, no more.
@@ -127,10 +150,10 @@ class Betting:
         """Witnesses for each half-life, as linear functions of the features: their deviation is 1/CUT."""
         difference = totals / self.counts[:, None] - group.mean
         # What may be noise counts less.
-        noise = np.diag(group.covariance) / self.counts[:, None]
+        noise = group.covariance.diagonal() / self.counts[:, None]
         kept = difference * np.maximum(0.0, 1 - noise / np.maximum(difference**2, 1e-300))
         directions = kept @ group.inverse
-        deviation = np.sqrt(np.einsum("hi,ij,hj->h", directions, group.covariance, directions))
+        deviation = np.sqrt(((directions @ group.covariance) * directions).sum(1))
         found: Array = directions / (CUT * np.maximum(deviation, 1e-12))[:, None]
         return found
 

@@ -37,8 +37,9 @@ FORMAT = "tellapart monitor, version 1"
 _SMALLEST = 2
 #: Rows of the reference that bets are calibrated on at the most, and the share of them.
 _CALIBRATION, _SHARE = 4_096, 0.25
-#: Batch t is bet on with at most the t + so manyth part of the rows that are still fresh: they never run out at once.
-_PARTS = 32
+#: Fresh rows that a batch is bet on with: one in (t + the first) of those left and in the second, where batches so far
+#: look like the reference; and one in the third of those left where they do not, by so many standard deviations.
+_PARTS, _SPARED, _SPENT, _PROMISING = 32, 6, 8, 2.0
 #: Features of bets: kernels, components of each, and columns at the most.
 _KERNELS, _COMPONENTS, _COLUMNS = 2, 32, 64
 
@@ -211,7 +212,9 @@ class Monitor(Shown):
     def _bet(self, rows: Tensor) -> int:
         """Bet on a batch with rows of the reference that are still fresh, and say with how many."""
         left = self.features.fresh - self.used
-        count = min(len(rows), math.ceil(left / (len(self.records) + _PARTS))) if left > 0 else 0
+        promising = self.betting.promise > _PROMISING
+        part = _SPENT if promising else _SPARED * (len(self.records) + _PARTS)
+        count = min(len(rows), math.ceil(left / part)) if left > 0 else 0
         kept = self.reference.contents.rows
         fresh = kept[self.used : self.used + count]
         self.used += count

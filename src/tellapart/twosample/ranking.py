@@ -22,14 +22,13 @@ from ..data.options import check_reading
 from ..engine import Compute, MemoryLike, Sums, computing
 from ..kernels import Grid, Kernel, Mixture, as_kernel
 from ..learning.bandwidths import median_distance
-from ..learning.discriminant import fit_witness
 from ..learning.fitting import Settings, learn_kernel
-from ..stats.auc import auc_and_error
 from ..stats.formulas import estimate_from
 from ..stats.pvalues import check_level
 from ..stats.relative import relative_from
 from .findings import holm
 from .ranked import RankedModel, RankResult, RelativeTest, Scale
+from .separation import held_out_auc
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
@@ -37,8 +36,6 @@ Array: TypeAlias = "np.ndarray[Any, Any]"
 FACTORS = (0.125, 0.25, 0.5, 1.0, 2.0)
 #: Kernels that can be learned. That of a witness is one function, which is no distance.
 LEARNED = ("rbf", "ard", "full", "deep")
-#: Rows of each sample at the most that say how separable a model is.
-_SEPARATED = 4_000
 #: Images of each side that tell a model and the reference apart.
 SHOWN = 16
 
@@ -280,15 +277,7 @@ def _separate(
     points: Sequence[Points], names: Sequence[str], seed: int, compute: Compute
 ) -> dict[str, tuple[float, float]]:
     """The AUC of a witness that was learned on other rows, and its standard error, for each model."""
-    found = {}
-    for k, name in enumerate(names, 1):
-        draws = np.random.default_rng([seed, k])
-        halves: list[tuple[Tensor, Tensor]] = []
-        for part in (points[0], points[k]):
-            rows = np.array_split(draws.permutation(len(part))[:_SEPARATED], 2)
-            halves.append((part[torch.from_numpy(np.sort(rows[0]))], part[torch.from_numpy(np.sort(rows[1]))]))
-        (x, x_held_out), (y, y_held_out) = halves
-        witness, _ = fit_witness(x, y, draws, compute)
-        scores = [witness.values(part.float().flatten(1)).numpy() for part in (x_held_out, y_held_out)]
-        found[name] = auc_and_error(*scores)
-    return found
+    return {
+        name: held_out_auc(points[0], points[k], np.random.default_rng([seed, k]), compute)
+        for k, name in enumerate(names, 1)
+    }

@@ -1,0 +1,55 @@
+"""``tellapart compare --by COLUMN TABLE``: all groups of one table against each other."""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+
+from .options import check_output, computing, existing, reading
+from .output import say
+
+
+def run(options: argparse.Namespace) -> int:
+    """Compare all groups of a table, write the page and the numbers, print the summary."""
+    from .._util.errors import InputError
+    from .._util.files import atomic_write_text
+    from ..report import groups
+    from ..stats.pvalues import check_level
+    from ..twosample import k_sample_test
+
+    if options.by is None:
+        raise InputError("There is one sample only.", "Give a second one, or {by} to compare groups of it.", by=...)
+    if options.B is not None:
+        raise InputError(
+            "The groups of one table are compared, but there are two.", "Give one, or leave out {by}.", by=...
+        )
+    unfit = {"test": "auto", "kernel": None, "paired": False, "names": None, "items": None, "keep": None, "cost": False}
+    given = next((name for name, value in unfit.items() if getattr(options, name) != value), None)
+    if given is not None:
+        raise InputError(f"--{given} is for two samples.", "Leave it out, or leave out {by}.", by=...)
+    check_level(options.alpha)
+    check_output(options)
+    with warnings.catch_warnings():
+        # What it warns of is among the notes of the summary.
+        warnings.simplefilter("ignore", UserWarning)
+        found = k_sample_test(
+            existing(options.A),
+            options.by,
+            permutations=options.permutations,
+            groups=options.groups,
+            strata=options.strata,
+            rng=options.seed,
+            **reading(options),
+            **computing(options),
+        )
+    if options.json == "-":
+        say(found.to_json())
+    elif not options.quiet:
+        say(found.summary(options.alpha))
+    if options.json not in (None, "-"):
+        atomic_write_text(options.json, found.to_json() + "\n")
+    if options.report is not None:
+        groups.write(found, options.report, options.by, options.alpha, options.command)
+        if not options.quiet and options.json != "-":
+            say(f"Report: {options.report}")
+    return int(options.fail_on_difference and found.reject(options.alpha))

@@ -1,0 +1,105 @@
+"""How far a generator's samples are from held-out data, in any training loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from .._util.errors import InputError
+from .._util.rng import RNG, seed_of
+from ..engine import computing
+from ..kernels import Kernel, Mixture
+from ..learning.bandwidths import median_distance
+from ..stats.estimators import estimate
+from ..twosample import mmd_test
+from ..twosample.ranking import FACTORS
+from ..twosample.separation import held_out_auc
+
+
+class Writer(Protocol):
+    """Where numbers go: ``torch.utils.tensorboard.SummaryWriter`` is one."""
+
+    def add_scalar(self, tag: str, scalar_value: Any, global_step: int | None = None) -> None:
+        """Take a number."""
+
+
+def measure_samples(
+    made: Tensor, held_out: Tensor, kernel: Kernel, *, permutations: int = 199, rng: RNG = None
+) -> dict[str, float]:
+    """MMD², t, the exact p-value and the AUC of samples against held-out data.
+
+    The AUC is that of a witness learned on one half of the rows, on the other: 0.5 where samples cannot be told from
+    data, 1 where they always can.
+    """
+    seed = seed_of(rng)
+    with torch.no_grad():
+        found = estimate(made, held_out, kernel)
+        test = mmd_test(made, held_out, kernel, permutations=permutations, rng=seed)
+        with computing() as compute:
+            auc, _ = held_out_auc(held_out, made, np.random.default_rng(seed), compute)
+    return {"mmd2": float(found.mmd2), "t": float(found.t), "pvalue": float(test.pvalue), "auc": auc}
+
+
+class SampleCheck:
+    """Compares what a generator draws with held-out data every so many steps, and logs it.
+
+    Parameters
+    ----------
+    sample
+        A function of a number of rows that draws so many from the generator.
+    held_out
+        Data that the generator is not trained on.
+    every
+        After how many steps.
+    writer
+        A ``SummaryWriter`` of TensorBoard, or whatever has its ``add_scalar``; None to have the numbers returned only.
+    rows
+        How many rows of each are compared, at the most.
+    kernel
+        By default a sum of Gaussians at 1/8 to 2 median distances of the held-out data, the same at every step.
+    tag
+        What the numbers are called: ``held_out/pvalue``, ….
+    rng
+        For permutations and splits, the same at every step.
+
+    Examples
+    --------
+    >>> check = SampleCheck(lambda n: torch.randn(n, 2) + 3, torch.randn(200, 2), every=100, rng=0)
+    >>> check(1) is None, check(100)["pvalue"]
+    (True, 0.005)
+    """
+
+    def __init__(
+        self,
+        sample: Callable[[int], Tensor],
+        held_out: Tensor,
+        *,
+        every: int = 1_000,
+        writer: Writer | None = None,
+        rows: int = 1_000,
+        kernel: Kernel | None = None,
+        tag: str = "held_out",
+        rng: RNG = None,
+    ) -> None:
+        if every < 1 or rows < 8 or len(held_out) < 8:
+            raise InputError("every must be at least 1, and at least 8 rows are compared.")
+        self.sample, self.every, self.writer, self.tag, self.seed = sample, every, writer, tag, seed_of(rng)
+        self.held_out = held_out[:rows].detach().cpu().flatten(1)
+        median = median_distance([self.held_out], self.seed)
+        self.kernel = kernel or Mixture([factor * median for factor in FACTORS]).requires_grad_(False)
+
+    def __call__(self, step: int) -> dict[str, float] | None:
+        """To be called after each step: what was found, at every so manyth, and else None."""
+        if step % self.every:
+            return None
+        with torch.no_grad():
+            made = self.sample(len(self.held_out)).detach().cpu().flatten(1).to(self.held_out.dtype)
+        found = measure_samples(made, self.held_out, self.kernel, rng=self.seed)
+        if self.writer is not None:
+            for name, value in found.items():
+                self.writer.add_scalar(f"{self.tag}/{name}", value, step)
+        return found

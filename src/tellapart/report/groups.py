@@ -1,0 +1,87 @@
+"""The page of several samples: all of them together, and each two as a heat map of adjusted p-values."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import Any
+
+from ..stats.pvalues import rejects
+from ..twosample import KSampleResult
+from ..twosample.findings import FAMILIES, PairwiseTest
+from .sheets import as_pvalue, evidence_share, write_sheet
+
+#: Columns that are listed, and named for a pair.
+_LISTED, _NAMED = 40, 3
+
+
+def write(
+    result: KSampleResult, path: str | PathLike[str], by: str = "", alpha: float = 0.05, command: str | None = None
+) -> None:
+    """Write the page; ``by`` is the column that says which sample a row is of."""
+    write_sheet("groups.html", path, contents(result, by, alpha, command))
+
+
+def contents(result: KSampleResult, by: str, alpha: float, command: str | None) -> dict[str, Any]:
+    """Everything that the page says."""
+    differ = result.reject(alpha)
+    sure = [one for one in result.pairwise if rejects(one.pvalue, alpha)]
+    named = result.coordinates.named(alpha) if differ else ()
+    tiles = [
+        {"name": "p-value", "value": as_pvalue(result.pvalue), "text": f"exact, {result.permutations:,} relabellings"},
+        {
+            "name": "groups",
+            "value": str(len(result.names)),
+            "text": f"{min(result.sizes):,} to {max(result.sizes):,} rows",
+        },
+        {"name": "pairs that differ", "value": f"{len(sure)} of {len(result.pairwise)}", "text": f"at level {alpha:g}"},
+        {"name": "columns that differ", "value": f"{len(named)}", "text": f"of {len(result.coordinates)}, jointly"},
+    ]
+    return {
+        "title": f"Groups by {by}" if by else "Groups",
+        "hero": {
+            "title": f"{len(result.names)} groups{' by ' + by if by else ''}",
+            "sentence": "The groups differ" if differ else "The groups are not shown to differ",
+            "detail": ", ".join(
+                f"{FAMILIES[name]}: p = {as_pvalue(one.pvalue)}" for name, one in result.families.items()
+            ),
+            "alarm": differ,
+            "tiles": tiles,
+        },
+        "alpha": f"{alpha:g}",
+        "names": [f"{name} ({rows:,})" for name, rows in zip(result.names, result.sizes, strict=True)],
+        "matrix": _matrix(result, alpha),
+        "columns": [
+            {
+                "name": one.name,
+                "words": one.words,
+                "pvalue": as_pvalue(one.pvalue),
+                "sure": differ and rejects(one.pvalue, alpha),
+            }
+            for one in result.coordinates[:_LISTED]
+        ],
+        "method": [
+            "One exact permutation test of all groups together, and one of each two; p-values of pairs are adjusted "
+            "for their number (Holm), those of columns jointly (Westfall & Young).",
+            f"Seed {result.seed}, {result.seconds:.1f} s.",
+        ],
+        "notes": list(result.notes),
+        "command": command,
+    }
+
+
+def _matrix(result: KSampleResult, alpha: float) -> list[dict[str, Any]]:
+    by_pair = {frozenset(one.names): one for one in result.pairwise}
+    rows = []
+    for name in result.names:
+        cells = [
+            _cell(by_pair.get(frozenset((name, other))), alpha) if other != name else None for other in result.names
+        ]
+        rows.append({"name": name, "cells": cells})
+    return rows
+
+
+def _cell(one: PairwiseTest, alpha: float) -> dict[str, Any]:
+    sure = rejects(one.pvalue, alpha)
+    columns = [f"{c.name}: {c.words}" for c in one.test.coordinates.named(alpha)[:_NAMED]] if sure else []
+    title = "; ".join([f"{' and '.join(one.names)}: p = {as_pvalue(one.pvalue)}", *columns])
+    return {"share": evidence_share(one.pvalue), "sure": sure, "text": as_pvalue(one.pvalue), "title": title}

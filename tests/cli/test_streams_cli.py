@@ -1,0 +1,103 @@
+"""reference, watch, rank and compare --by on the command line, with their pages."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tellapart.cli import main
+
+HOSTILE = "<script>alert(1)</script>"
+
+
+def table(n, seed, shift=0.0):
+    rng = np.random.default_rng(seed)
+    values = {"age": rng.normal(40 + shift, 10, n), HOSTILE: rng.normal(shift, 1, n)}
+    return pd.DataFrame(values | {"town": rng.choice(["Ulm", "Bonn"], n)})
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table(400, 0).to_csv("reference.csv", index=False)
+    for k in range(4):
+        table(60, 10 + k, 6.0 if k > 1 else 0.0).to_csv(f"day{k}.csv", index=False)
+    assert main(["reference", "reference.csv", "-o", "r.tellapart", "--quiet"]) == 0
+    return tmp_path
+
+
+def test_a_week(folder, capsys):
+    common = ["--state", "state.json", "--control", "bh", "--alpha", "0.05", "--permutations", "99", "--deep", "199"]
+    assert main(["watch", "r.tellapart", "day0.csv", "day1.csv", *common, "--fail-on-difference"]) == 0
+    assert "2 batches" in capsys.readouterr().out
+    more = ["--report", "h.html", "--prometheus", "m.prom", "--json", "all.json"]
+    assert main(["watch", "r.tellapart", "day1.csv", "day2.csv", "day3.csv", *common, *more, "--fail-on-difference"]) == 1
+    told = capsys.readouterr().out
+    assert "4 batches" in told
+    assert "age: larger in day3.csv" in told
+    state, everything = (json.loads((folder / name).read_text()) for name in ("state.json", "all.json"))
+    assert state == everything
+    assert state["alarms"] == ["day2.csv", "day3.csv"]
+    assert "tellapart_alarms_total 2" in (folder / "m.prom").read_text()
+    page = (folder / "h.html").read_text()
+    assert "Which columns drifted when" in page
+    assert "day3.csv" in page
+    assert HOSTILE not in page
+
+
+def test_without_a_state(folder, capsys):
+    assert main(["watch", "r.tellapart", "day3.csv", "--json", "-", "--permutations", "99"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["control"] == "anytime"
+    assert found["batches"][0]["pvalue"] == 0.01
+    assert not (folder / "state.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["watch", "no.tellapart", "day0.csv"], "no.tellapart"),
+        (["watch", "day0.csv", "day1.csv"], "safetensors"),
+        (["watch", "r.tellapart", "no.csv"], "no.csv"),
+        (["watch", "r.tellapart", "day0.csv", "--state", "no/state.json"], "state"),
+        (["watch", "r.tellapart", "changed.csv"], "--schema lenient"),
+        (["watch", "r.tellapart", "day0.csv", "--state", "reference.csv"], "--state"),
+        (["reference", "day0.csv", "-o", "no/r.tellapart"], "folder"),
+        (["rank", "reference.csv", "day0.csv"], "two or more"),
+        (["compare", "day0.csv"], "--by"),
+        (["compare", "--by", "weather", "day0.csv"], "weather"),
+        (["compare", "--by", "town", "day0.csv", "day1.csv"], "--by"),
+        (["compare", "--by", "town", "day0.csv", "--paired"], "--paired"),
+    ],
+)
+def test_bad_calls(folder, capsys, arguments, message):
+    table(20, 1).drop(columns="age").to_csv("changed.csv", index=False)
+    assert main(arguments) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_rank(folder, capsys):
+    names = ["day0.csv", "day1.csv", "day3.csv"]
+    assert main(["rank", "reference.csv", *names, "--report", "r.html", "--json", "r.json"]) == 0
+    assert "beat day3" in capsys.readouterr().out
+    found = json.loads((folder / "r.json").read_text())
+    assert found["order"][2] == "day3"
+    page = (folder / "r.html").read_text()
+    assert "cannot be told apart" in page
+    assert "What tells each model from the reference" in page
+
+
+def test_groups_of_one_table(folder, capsys):
+    parts = [table(60, k).assign(site=f"{HOSTILE}{k}") for k in range(2)] + [table(60, 5, 8.0).assign(site="far")]
+    pd.concat(parts).to_csv("sites.csv", index=False)
+    arguments = ["compare", "--by", "site", "sites.csv", "--permutations", "199", "--report", "g.html"]
+    assert main([*arguments, "--json", "g.json", "--fail-on-difference"]) == 1
+    assert "Two samples at a time" in capsys.readouterr().out
+    assert len(json.loads((folder / "g.json").read_text())["pairwise"]) == 3
+    page = (folder / "g.html").read_text()
+    assert "3 groups by site" in page
+    assert "2 of 3" in page
+    assert HOSTILE not in page

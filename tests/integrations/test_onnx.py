@@ -60,7 +60,7 @@ def test_outputs_are_compared(path):
 
 
 def test_what_is_wrong_is_said(path, monkeypatch):
-    with pytest.raises(ValueError, match="has no output 'A'. It has 'Y', 'Z'"):
+    with pytest.raises(ValueError, match=r"has no output .A.\. It has .Y., .Z."):
         ta.features.onnx(path, "A")
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(ImportError, match=r"pip install 'tellapart\[onnx\]'"):

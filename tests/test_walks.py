@@ -29,7 +29,8 @@ TO_EACH = {
 }
 TO_BOTH = {
     "data.options.check_options",
-    "data.read.read_pair_with",
+    "data.read.open_pair",
+    "data.read.check_pair",
     "data.points._check_alike",
     "data.matching.check_schema",
     "data.matching.match_checked",
@@ -75,7 +76,8 @@ def files(tmp_path, monkeypatch):
         np.save(f"{name}.npy", rng.normal(size=(40, 3)))
 
 
-QUICK = {"permutations": 39, "stability": 0, "rng": 0, "learning": {"steps": 2}}
+QUICK = {"permutations": 39, "rng": 0}
+LEARNED = QUICK | {"stability": 0, "learning": {"steps": 2}}
 
 
 def of_cluster() -> None:
@@ -89,6 +91,7 @@ def of_cluster() -> None:
 WALKS = {
     "mmd_test(X, Y)": lambda: ta.mmd_test(np.load("a.npy"), np.load("b.npy"), rng=0),
     'compare("a.csv", "b.csv").to_html(…)': lambda: ta.compare("a.csv", "b.csv", **QUICK).to_html("r.html"),
+    'compare("a.csv", "b.csv", "ard")': lambda: ta.compare("a.csv", "b.csv", "ard", **LEARNED),
     "t_statistic(X, Y, kernel).backward()": lambda: ta.t_statistic(
         *(torch.from_numpy(np.load(f"{n}.npy")) for n in "ab"), ta.kernels.Gaussian(1.0)
     ).backward(),

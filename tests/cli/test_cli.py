@@ -63,7 +63,7 @@ def test_a_command_is_a_module_with_a_line_of_help(capsys):
 def test_names_that_the_command_line_knows_are_those_of_the_library():
     from tellapart import experiments, generative, learning
 
-    assert set(compare.KERNELS) == set(learning.NAMES)
+    assert set(compare.TESTS) == {"auto", *learning.NAMES}
     assert set(train.MODELS) == set(generative.MODELS)
     scripts = {path.stem for path in Path(experiments.__file__).parent.glob("*.py")} - {"__init__", "demo", "figures"}
     assert set(reproduce.EXPERIMENTS) == scripts

@@ -25,7 +25,11 @@ def _quick(monkeypatch, tmp_path):
     before, compare = torch.get_num_threads(), criticism.compare
     torch.set_num_threads(1)
     quick = {"stability": 0, "learning": {"steps": 20}}
-    monkeypatch.setattr(criticism, "compare", lambda *args, **options: compare(*args, **options, **quick))
+
+    def faster(x, y, test, *args, **options):
+        return compare(x, y, test, *args, **options | ({} if test == "auto" else quick))
+
+    monkeypatch.setattr(criticism, "compare", faster)
     monkeypatch.chdir(tmp_path)
     yield
     torch.set_num_threads(before)
@@ -81,7 +85,7 @@ def test_tables_with_text_dates_and_gaps(capsys, tmp_path):
     assert main(["compare", *files, "--missing", "indicator", "--report", "r.html"]) == 0
     out, error = capsys.readouterr()
     assert out.startswith("The samples differ (p ≤ 0.001")
-    assert "Largest weights: age" in out
+    assert 'age: larger in it\'s "this".csv, +' in out
     assert out.rstrip().endswith("Report: r.html")
     assert error == ""
     html = (tmp_path / "r.html").read_text(encoding="utf-8")
@@ -91,7 +95,7 @@ def test_tables_with_text_dates_and_gaps(capsys, tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted([*files, "r.html"])
     assert main(["compare", *files, "--drop", "age", "--quiet"]) == 0
     assert capsys.readouterr() == ("", "")
-    assert main(["compare", *files, "--columns", "town,since", "--swap", "--train", "0.4"]) == 0
+    assert main(["compare", *files, "--columns", "town,since", "--test", "rbf", "--swap", "--train", "0.4"]) == 0
 
 
 def test_a_column_with_a_script_in_its_name(tmp_path):
@@ -122,7 +126,7 @@ def test_a_file_with_one_column(capsys):
     for k in range(2):
         np.savetxt(f"{k}.csv", np.random.default_rng(k).normal(size=40) + 3 * k)
     assert main(["compare", "0.csv", "1.csv"]) == 0
-    assert "Largest weights: 0 1.000." in capsys.readouterr().out
+    assert "0: larger in 1.csv, +" in capsys.readouterr().out
 
 
 def test_rows_that_are_images(capsys):
@@ -130,7 +134,7 @@ def test_rows_that_are_images(capsys):
     for name in "ab":
         np.save(f"{name}.npy", rng.random((40, 48)))
     assert main(["compare", "a.npy", "b.npy", "--image-shape", "6x8", "--max-rows", "30"]) == 0
-    assert "tested on 15 + 15" in capsys.readouterr().out
+    assert "30 of a.npy and 30 of b.npy" in capsys.readouterr().out
     fails(
         capsys,
         "a.npy",
@@ -159,7 +163,8 @@ def test_bad_input_is_named(capsys, tmp_path, numbers):
     fails(capsys, "ab.csv", "ac.csv", says="leave some out with --columns or --drop")
     fails(capsys, "ab.csv", "ab.csv", "--columns", "z", says="X (ab.csv) has no column 'z'")
     fails(capsys, "a.npy", "b.npy", "--alpha", "2", says="2.0")
-    fails(capsys, "a.npy", "b.npy", "--train", "1.5", says="between 0 and 1, but is 1.5")
+    fails(capsys, "a.npy", "b.npy", "--test", "ard", "--train", "1.5", says="between 0 and 1, but is 1.5")
+    fails(capsys, "a.npy", "b.npy", "--swap", says="swap is an option of a learned test. Name one with --test ard.")
     fails(capsys, "a.npy", "b.npy", "--permutations", "0", says="permutations must be")
     fails(capsys, "a.npy", "b.npy", "--max-memory", "lots", says="is not a size")
 
@@ -170,6 +175,45 @@ def test_wrong_calls_show_the_usage():
         assert result.returncode == 2
         assert "usage: tellapart compare" in result.stderr
         assert "Traceback" not in result.stderr
+
+
+def test_what_was_meant_is_suggested(capsys):
+    for arguments, says in (
+        (["--tset", "ard"], "did you mean --test?"),
+        (["--test", "adr"], "did you mean ard?"),
+    ):
+        with pytest.raises(SystemExit, match="2"):
+            main(["compare", "a", "b", *arguments])
+        assert says in capsys.readouterr().err
+
+
+def test_scripts_may_ask_for_differences_that_matter(capsys):
+    rng = np.random.default_rng(0)
+    for k, name in enumerate("ab"):
+        frame = pd.DataFrame({"id": np.arange(300) + 300 * k, "age": rng.normal(40 + 4 * k, 10, 300).round(2)})
+        frame.assign(town=rng.choice(["Ulm", "Bonn"], 300), name=[f"{name}{i}" for i in range(300)]).to_csv(
+            f"{name}.csv", index=False
+        )
+    call = ["compare", "a.csv", "b.csv", "--names", "May,June", "--items", "name", "--permutations", "199"]
+    assert main([*call, "--json", "out.json"]) == 0
+    out = capsys.readouterr().out
+    assert "age: larger in June, +0." in out
+    assert "'id' do not overlap: 0 to 299 in May" in out
+    assert "give --keep id." in out
+    stored = json.loads(Path("out.json").read_text())
+    assert stored["rows"]["x"] == list(range(300))
+    assert stored["exemplars"][0]["item"] == f"a{stored['exemplars'][0]['row']}"
+    assert main([*call, "--fail-on-difference", "--quiet"]) == 1
+    assert main([*call, "--fail-auc", "0.9", "--quiet"]) == 0
+    assert main([*call, "--fail-auc", "0.51", "--quiet"]) == 1
+    assert main([*call, "--fail-effect", "2", "--quiet"]) == 0
+    assert main([*call, "--fail-effect", "0.2", "--quiet"]) == 1
+    fails(capsys, "a.csv", "b.csv", "--names", "May", says="There are two samples, but 1 names. Give two with --names.")
+    fails(capsys, "a.csv", "b.csv", "--cost", says="Name a learned test with --test ard.")
+    fails(capsys, "a.csv", "b.csv", "--drop", "name", "--groups", "town", says="A group must lie in one sample, but '")
+    fails(
+        capsys, "a.csv", "b.csv", "--drop", "name", "--paired", "--strata", "town", says="--paired exchanges the rows"
+    )
 
 
 def test_help_has_examples(capsys):
@@ -239,7 +283,7 @@ def test_what_goes_wrong_in_the_middle_is_one_line(numbers, capsys, tmp_path, mo
         raise error
 
     (tmp_path / "r.html").write_text("before")
-    monkeypatch.setattr("tellapart.report.page.marginals", fail)
+    monkeypatch.setattr("tellapart.report.page.size", fail)
     fails(capsys, "a.npy", "b.npy", "--kernel", "rbf", "--report", "r.html", says=says, verdict=True)
     assert (tmp_path / "r.html").read_text() == "before"
     assert not list(tmp_path.glob(".tellapart*"))
@@ -256,7 +300,7 @@ def test_an_interruption_ends_with_130(numbers, capsys, monkeypatch):
 
 def test_the_demo_writes_a_report(capsys, tmp_path, monkeypatch):
     compare = demo.compare
-    quick = {"stability": 0, "permutations": 199, "learning": {"steps": 20}}
+    quick = {"permutations": 199}
     monkeypatch.setattr(demo, "compare", lambda *args, **options: compare(*args, **options, **quick))
     monkeypatch.setattr(demo, "SETTINGS", demo.SETTINGS | {"steps": 100, "hidden": [64, 64]})
     assert main(["demo", "--out", "d.html", "--seed", "1"]) == 0

@@ -1,4 +1,4 @@
-"""compare: what it finds, how it reads, and what it says."""
+"""compare with a learned kernel: what it finds, how it reads, and what it says."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import tellapart as ta
 from tellapart._util.errors import InputError
 from tellapart.kernels import ARD
 
-QUICK = {"stability": 1, "learning": {"steps": 20}, "permutations": 199}
+QUICK = {"kernel": "ard", "stability": 1, "learning": {"steps": 20}, "permutations": 199}
 #: Where it does not matter what is learned.
 FAST = {"kernel": "witness", "stability": 0, "permutations": 99, "rng": 0}
 
@@ -24,7 +24,7 @@ FAST = {"kernel": "witness", "stability": 0, "permutations": 99, "rng": 0}
 @pytest.mark.parametrize("kernel", ["ard", "witness", "rbf", "deep", "full"])
 def test_a_table_and_the_column_that_differs(kernel):
     X, Y = tables(n=200, income=3.0)
-    c = ta.compare(X, Y, kernel, rng=0, **QUICK)
+    c = ta.compare(X, Y, rng=0, **QUICK | {"kernel": kernel})
     assert c.pvalue == 1 / 200
     assert c.weights.leading(1)[0][0] == "income"
     assert c.weights.names == ("age", "income", "town", "since")
@@ -34,7 +34,7 @@ def test_a_table_and_the_column_that_differs(kernel):
     assert 0.6 < c.auc <= 1
     assert "The samples differ (p ≤ 0.005, 199 permutations)." in c.summary()
     # The rows where Y has more are those with extreme incomes, and they are shown as they came.
-    shown = [c.y.shown.row(e.index) for e in c.exemplars(5) if e.level == "more of Y" and e.sample == "Y"]
+    shown = [c.y.shown.row(e.position) for e in c.exemplars(5) if e.level == "more of Y" and e.sample == "Y"]
     assert np.mean([abs(float(row[1]) - 3000) for row in shown]) > 2000
     stored = json.loads(c.to_json())
     assert stored["pvalue"] == c.pvalue
@@ -142,12 +142,12 @@ def test_settings_say_how_the_samples_were_read():
     stored = json.loads(c.to_json())["settings"]
     assert stored["reading"] == {"columns": ["age", "town"], "max_rows": 50}
     assert (stored["rows"], stored["kernel"], stored["train"]) == ([50, 50], "witness", 0.5)
-    assert stored["learned kernel"].startswith("Witness(")
+    assert stored["learned_kernel"].startswith("Witness(")
 
 
 def test_memory_and_threads_hold_for_every_part(monkeypatch):
     from tellapart import engine
-    from tellapart.criticism import comparing, weights
+    from tellapart.criticism import learned, weights
     from tellapart.learning import fitting
 
     seen = []
@@ -162,14 +162,14 @@ def test_memory_and_threads_hold_for_every_part(monkeypatch):
 
         monkeypatch.setattr(module, name, called)
 
-    spy(comparing, "run_learned_test")
+    spy(learned, "run_learned_test")
     spy(fitting, "learn_kernel")
     spy(engine, "product")
     spy(weights, "witness_gradients")
     before = torch.get_num_threads()
     X, Y = tables(n=60, income=3.0)
     for kernel in ("ard", "rbf"):
-        ta.compare(X, Y, kernel, max_memory="20MB", threads=1, rng=0, **QUICK)
+        ta.compare(X, Y, max_memory="20MB", threads=1, rng=0, **QUICK | {"kernel": kernel})
     assert {name for name, *_ in seen} == {"run_learned_test", "learn_kernel", "product", "witness_gradients"}
     assert {rest for _, *rest in map(tuple, seen) for rest in [tuple(rest)]} == {(20_000_000, 1)}
     assert torch.get_num_threads() == before
@@ -197,7 +197,7 @@ def test_features_are_compared_and_images_are_shown():
 
 def test_the_seed_decides_and_is_told():
     X, Y = tables(n=50)
-    quick = {"learning": {"steps": 5, "scan": False}, "permutations": 99, "stability": 1}
+    quick = {"kernel": "ard", "learning": {"steps": 5, "scan": False}, "permutations": 99, "stability": 1}
     first = ta.compare(X, Y, **quick)
     again = ta.compare(X, Y, rng=first.test.seed, **quick)
     assert again.pvalue == first.pvalue
@@ -212,7 +212,7 @@ def test_swapped_halves_and_groups():
     assert c.pvalue == 2 * min(half.test.pvalue for half in c.test.halves)
     groups = (np.arange(300) // 3, 1000 + np.arange(300) // 3)
     c = ta.compare(X, Y, groups=groups, **FAST)
-    assert not set(groups[0][c.split.train_x]) & set(groups[0][c.split.test_x])
+    assert not set(groups[0][c.learned.split.train_x]) & set(groups[0][c.learned.split.test_x])
 
 
 def test_many_rows_are_binned(monkeypatch):
@@ -230,7 +230,7 @@ def test_of_very_many_rows_some_are_drawn(monkeypatch):
     monkeypatch.setattr(reading, "ROWS", 100)
     X, Y = tables()
     c = ta.compare(X, Y[:90], **FAST)
-    assert (len(c.x) + len(c.split.train_x), len(c.y) + len(c.split.train_y)) == (100, 90)
+    assert (len(c.x) + len(c.learned.split.train_x), len(c.y) + len(c.learned.split.train_y)) == (100, 90)
     assert c.notes == ("X: 100 rows were drawn at random.",)
     assert len(ta.compare(X, Y, max_rows=200, **FAST).x) == 100
 
@@ -240,7 +240,7 @@ def test_a_column_that_counts_rows_is_pointed_out():
     X.insert(0, "id", np.arange(60))
     Y.insert(0, "id", 60 + np.arange(60))
     c = ta.compare(X, Y, **FAST)
-    assert c.notes == ("X: The column 'id' counts the rows. If it has no meaning, leave it out with drop=.",)
+    assert c.notes == ("X: The column 'id' counts the rows. If it has no meaning, leave it out.",)
     assert not ta.compare(X, Y, drop=["id"], **FAST).notes
 
 
@@ -250,13 +250,13 @@ def test_too_few_permutations_to_find_anything():
         ta.compare(X, Y, permutations=10)
     assert error.value.options == {"permutations": 19}  # so that the command line can say it in its own way
     with pytest.raises(ValueError, match="Give at least permutations=39"):
-        ta.compare(X, Y, permutations=30, swap=True)
+        ta.compare(X, Y, "ard", permutations=30, swap=True)
 
 
 def test_weights_of_coordinates_that_never_vary_are_nothing():
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(200, 3)), rng.normal(size=(200, 3)) * [1, 2.5, 1]
     X[:, 2] = Y[:, 2] = 7.0
-    c = ta.compare(X, Y, ARD(3), rng=0, **QUICK)
+    c = ta.compare(X, Y, rng=0, **QUICK | {"kernel": ARD(3)})
     assert c.weights.values[2] == 0
     assert c.weights.leading(1)[0][0] == "1"

@@ -42,9 +42,9 @@ def test_exemplars_lie_where_they_are_said_to():
     found = criticism.exemplars(x, y, of_x, of_y, 4)
     assert len(found) == 2 * 3 * 4
     highest = [e for e in found if e.level == "more of X" and e.sample == "X"]
-    assert [e.index for e in highest] == [19, 18, 17, 16]
+    assert [e.row for e in highest] == [19, 18, 17, 16]
     lowest = [e for e in found if e.level == "more of Y" and e.sample == "Y"]
-    assert [e.index for e in lowest] == [0, 1, 2, 3]
+    assert [e.row for e in lowest] == [0, 1, 2, 3]
     assert all(abs(e.value) < 0.3 for e in found if e.level == "no difference")
 
 

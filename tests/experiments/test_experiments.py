@@ -9,7 +9,18 @@ import pytest
 import torch
 
 from tellapart import datasets, generative
-from tellapart.experiments import blobs, criticism, figures, gans, planted, speed
+from tellapart.experiments import (
+    blobs,
+    criticism,
+    figures,
+    gans,
+    minimising_t,
+    paper,
+    planted,
+    speed,
+    streaming,
+    threshold,
+)
 
 #: Models that are trained in a moment.
 SMALL = {"batch_size": 50, "hidden": [16, 32]}
@@ -159,3 +170,50 @@ def test_turning_an_image_four_times_by_90_degrees_changes_nothing():
     for _ in range(3):
         turned = planted.rotate(turned, 90)
     assert torch.equal(turned, images)
+
+
+def test_the_threshold_is_weighed_against_t(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(threshold, "SIZES", (10, 20))
+    monkeypatch.setattr(threshold, "EFFORT", {"quick": (6, 39)})
+    result = threshold.run(tmp_path, quick=True)
+    assert "max power" in capsys.readouterr().out
+    for sizes in result["worth"].values():
+        assert all(one["best"] >= max(one["t"], one["power"], one["mmd"]) for one in sizes.values())
+    monkeypatch.setattr(threshold, "trial", None)  # what is done is not done again
+    assert threshold.run(tmp_path, quick=True) == result
+
+
+def test_streaming_needs_more_rows(tmp_path, monkeypatch, capsys):
+    kept = {"shift": (*streaming.PROBLEMS["shift"][:3], (1.0, 0.7))}
+    monkeypatch.setattr(streaming, "PROBLEMS", kept)
+    monkeypatch.setattr(streaming, "EFFORT", {"quick": (12, 39, 2**12)})
+    result = streaming.run(tmp_path, quick=True)
+    assert "quadratic time" in capsys.readouterr().out
+    for needed in result["needed"].values():
+        assert all(a > b > 0 for a, b in zip(needed["linear"], needed["quadratic"], strict=True))
+    monkeypatch.setattr(streaming, "rejects", None)
+    assert streaming.run(tmp_path, quick=True) == result
+
+
+def test_generators_that_minimise_t(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(minimising_t, "SEEDS", 2)
+    monkeypatch.setattr(minimising_t, "HIDDEN", (16,))
+    kept = ("gmmn", "t", "log_t", "t_adam_warm", "t_adam_average")
+    monkeypatch.setattr(minimising_t, "VARIANTS", {name: minimising_t.VARIANTS[name] for name in (*kept, "gmmn_adam")})
+    result = minimising_t.run(tmp_path, steps=2)
+    assert set(result["variants"]) == set(minimising_t.VARIANTS)
+    assert all(len(found["t"]) == 2 for found in result["variants"].values())
+    assert "√MMD² (GMMN)" in capsys.readouterr().out
+    monkeypatch.setattr(minimising_t, "train", None)
+    assert minimising_t.run(tmp_path, steps=2) == json.loads((tmp_path / "minimising_t.json").read_text())
+
+
+def test_the_page_of_the_paper(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(paper, "SECTIONS", tuple(s for s in paper.SECTIONS if s.name in ("threshold", "gans")))
+    monkeypatch.setattr(threshold, "SIZES", (10,))
+    monkeypatch.setattr(threshold, "EFFORT", {"quick": (4, 39)})
+    assert paper.run(tmp_path, quick=True) == {"sections": ["threshold"], "missing": ["gans"]}
+    text = (tmp_path / "paper.md").read_text()
+    assert "![§2: when the threshold matters](threshold.png)" in text
+    assert "Not run in this folder" in text
+    assert "tellapart reproduce gans --out" in capsys.readouterr().out

@@ -59,7 +59,10 @@ class Arena:
         environment: dict[str, str] | None = None,
         code: str | None = None,
     ) -> Outcome:
-        """Call ``tellapart`` with these arguments in a folder, or run ``code``; limits are in bytes."""
+        """Call ``tellapart`` with these arguments in a folder, or run ``code``.
+
+        Limits are in bytes; that of the address space is beyond what the server has.
+        """
         request = {"arguments": [os.fsencode(a).hex() for a in arguments], "folder": str(folder), "seconds": seconds}
         request |= {"file_size": file_size, "address_space": address_space, "environment": environment, "code": code}
         assert self.process.stdin is not None
@@ -85,8 +88,7 @@ def _serve() -> None:
 
 
 def _attempt(request: dict[str, Any]) -> dict[str, Any]:
-    written = [os.memfd_create(name) for name in ("out", "err")]
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    written = [os.memfd_create(name) for name in ("out", "err", "peak")]
     start = time.monotonic()
     child = os.fork()
     if not child:
@@ -95,15 +97,21 @@ def _attempt(request: dict[str, Any]) -> dict[str, Any]:
     if not select.select([waiting], [], [], request["seconds"])[0]:
         os.kill(child, signal.SIGKILL)
     os.close(waiting)
-    _, status, used = os.wait4(child, 0)
+    _, status = os.waitpid(child, 0)
     texts = []
     for file in written:
         os.lseek(file, 0, os.SEEK_SET)
         texts.append(b"".join(iter(lambda file=file: os.read(file, 2**20), b"")).decode(errors="replace"))
         os.close(file)
     code = os.waitstatus_to_exitcode(status)
-    peak = 1024 * max(0, used.ru_maxrss - before)
-    return {"code": code, "out": texts[0], "err": texts[1], "seconds": time.monotonic() - start, "peak": peak}
+    seconds = time.monotonic() - start
+    return {"code": code, "out": texts[0], "err": texts[1], "seconds": seconds, "peak": int(texts[2] or 0)}
+
+
+def _memory(name: str) -> int:
+    """Bytes of this process: VmRSS as they are now, VmHWM as they were at the most, VmSize of its address space."""
+    with open("/proc/self/status") as lines:
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{name}:"))
 
 
 def _call(request: dict[str, Any], written: Sequence[int]) -> None:
@@ -112,16 +120,21 @@ def _call(request: dict[str, Any], written: Sequence[int]) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         os.chdir(request["folder"])
         os.environ.update(request["environment"] or {})
-        for name, kind in (("file_size", resource.RLIMIT_FSIZE), ("address_space", resource.RLIMIT_AS)):
-            if request[name] is not None:
-                resource.setrlimit(kind, (request[name],) * 2)
-        for target, file in zip((1, 2), written, strict=True):
+        with open("/proc/self/clear_refs", "w") as peak:
+            peak.write("5")  # forget the largest that the server ever was
+        before = _memory("VmRSS")
+        if request["file_size"] is not None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (request["file_size"],) * 2)
+        if request["address_space"] is not None:
+            resource.setrlimit(resource.RLIMIT_AS, (_memory("VmSize") + request["address_space"],) * 2)
+        for target, file in zip((1, 2), written, strict=False):
             os.dup2(file, target)
         sys.stdout = open(1, "w", encoding="utf-8", errors="strict", closefd=False)  # noqa: SIM115
         sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
         code = _run(request)
         sys.stdout.flush()
         sys.stderr.flush()
+        os.write(written[2], str(max(0, _memory("VmHWM") - before)).encode())
     except BaseException as error:
         os.write(2, f"ESCAPED {type(error).__name__}: {error}\n".encode())
     os._exit(code)

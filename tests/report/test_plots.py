@@ -26,13 +26,20 @@ def several():
     return ta.k_sample_test([rng.normal(size=(60, 2)) + shift for shift in (0, 0, 1)], permutations=99, rng=0)
 
 
+@pytest.fixture(scope="module")
+def closeness():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(60, 2)), rng.normal(size=(60, 2)) + 0.5
+    return ta.equivalence_test(X, Y, margin=0.5, rng=0), ta.plan(X, Y, repetitions=4, permutations=39, rng=0)
+
+
 def drawn(axes):
     """Whether the whole figure can be drawn, also with odd names."""
     axes.figure.canvas.draw()
     return axes
 
 
-def test_every_picture_draws_on_the_axes_it_is_given(table, images, learned_table, several):
+def test_every_picture_draws_on_the_axes_it_is_given(table, images, learned_table, several, closeness):
     pictures = (
         (ta.plots.null_distribution, table),
         (ta.plots.null_distribution, learned_table),
@@ -46,6 +53,8 @@ def test_every_picture_draws_on_the_axes_it_is_given(table, images, learned_tabl
         (ta.plots.pixel_map, images),
         (ta.plots.weights, learned_table),
         (ta.plots.k_samples, several),
+        (ta.plots.equivalence, closeness[0]),
+        (ta.plots.power, closeness[1]),
     )
     assert {picture.__name__ for picture, _ in pictures} | {"plot"} == set(ta.report.plots.__all__)
     for picture, result in pictures:
@@ -55,7 +64,7 @@ def test_every_picture_draws_on_the_axes_it_is_given(table, images, learned_tabl
         plt.close("all")
 
 
-def test_plot_draws_what_says_most(table, images, nothing, learned_table, learned_images, several):
+def test_plot_draws_what_says_most(table, images, nothing, learned_table, learned_images, several, closeness):
     assert drawn(table.plot()).get_xlabel() == "effect"
     assert drawn(table.pairs.plot()).get_xlabel() == "difference of correlations"
     assert drawn(table.columns[0].plot()).get_yticklabels()[0].get_text().startswith(table.columns[0].name[:10])
@@ -67,6 +76,7 @@ def test_plot_draws_what_says_most(table, images, nothing, learned_table, learne
     assert drawn(learned_table.test.halves[0].plot()).get_xlabel() == "MMD²"
     assert drawn(several.plot()).get_title() == "p-values, two samples at a time"
     assert drawn(several.pairwise[0].plot()).get_yticklabels()
+    assert [drawn(result.plot()).get_xlabel() for result in closeness] == ["MMD", "rows of the first sample"]
     assert not any(
         len(line.get_facecolors()) and line.get_facecolors()[0][2] < 1 for line in nothing.plot().collections
     )

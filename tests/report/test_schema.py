@@ -28,6 +28,9 @@ def tests():
         ta.learned_test(X, Y, "ard", swap=True, permutations=99, rng=0, learning={"steps": 20}),
         ta.two_sample_test(X, Y, 99, rng=0),
         ta.k_sample_test([X, Y, X + 1], permutations=99, rng=0),
+        ta.equivalence_test(X, Y, margin=0.5, rng=0),
+        ta.plan(X, Y, repetitions=4, permutations=39, rng=0),
+        ta.plan(X, X, repetitions=4, permutations=39, rng=0),
     ]
 
 
@@ -81,6 +84,9 @@ def test_results_of_tests_are_valid(tests):
         "learned_test",
         "two_sample_test",
         "k_sample_test",
+        "equivalence_test",
+        "plan",
+        "plan",
     ]
 
 

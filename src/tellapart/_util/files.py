@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 import tempfile
 import time
@@ -147,8 +148,9 @@ def _naming_target(target: Path) -> Iterator[None]:
         yield
     except OutputError:
         raise
-    except SafetensorError as error:  # it has no errors of its own for the disk
-        raise OutputError(f"{printable(str(target))} cannot be written: {error}.") from error
+    except SafetensorError as error:  # which hides what the system said in its own words
+        found = re.search(r"I/O error: (.*?) \(os error", str(error))
+        raise OutputError(f"{printable(str(target))} cannot be written: {found[1] if found else error}.") from error
     except OSError as error:
         raise OutputError(f"{printable(str(target))} cannot be written: {error.strerror or error}.") from error
 

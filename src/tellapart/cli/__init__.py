@@ -24,6 +24,9 @@ from .output import complain, prepare_streams
 COMMANDS = {
     "test": "test two files or folders: do they differ, and in which columns? Nothing to choose",
     "compare": "compare two files or folders: is there a difference, and where?",
+    "rank": "rank files or folders by how close they are to a reference: which generator is best?",
+    "reference": "fit a reference that later batches are tested against",
+    "watch": "test new files against a reference, day after day, with control over false alarms",
     "demo": "compare real and generated digits and write a report; no data needed",
     "train": "train a generative model with MMD, t or an improved GAN",
     "sample": "draw images from a trained model",
@@ -35,6 +38,9 @@ examples:
   tellapart test last-month.csv this-month.csv
   tellapart compare last-month.csv this-month.csv
   tellapart compare real/ generated/ --image-size 32x32 --report report.html
+  tellapart reference last-year.parquet -o reference.tellapart
+  tellapart watch reference.tellapart today.parquet --state state.json --report history.html
+  tellapart rank real/ gan/ vae/ --image-size 32x32 --report ranking.html
   tellapart train gmmn --data digits --out runs/gmmn
   tellapart demo
 

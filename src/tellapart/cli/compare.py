@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .errors import speller
-from .options import add_compute, add_data, computing, count, names, reading, seed
+from .options import add_compute, add_data, computing, names, reading, seed
 from .output import say
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     test = parser.add_argument_group("the test")
     test.add_argument("--test", choices=TESTS, default="auto", help="nothing to choose, or a kernel to learn (auto)")
     test.add_argument("--kernel", choices=TESTS[1:], help="the same as --test")
-    test.add_argument("--permutations", type=count, default=999, metavar="N", help="how many (%(default)s)")
+    test.add_argument("--permutations", type=int, default=999, metavar="N", help="how many (%(default)s)")
     test.add_argument("--alpha", type=float, default=0.05, metavar="P", help="level of the test (%(default)s)")
     test.add_argument("--seed", type=seed, default=0, metavar="N", help="seed of everything random (%(default)s)")
     test.add_argument("--groups", metavar="COLUMN", help="rows with the same value here belong together")

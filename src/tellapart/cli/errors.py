@@ -69,7 +69,9 @@ def _with_flags(text: str, parser: argparse.ArgumentParser) -> str:
     for flag in parser._option_string_actions:
         name = re.escape(flag.removeprefix("--").replace("-", "_"))
         if flag.startswith("--"):
-            text = re.sub(rf"\b{name}=(True\b|'[^']*'|\([\d, ]+\))?", lambda m, flag=flag: _as_flag(flag, m[1]), text)
+            spelled = re.compile(rf"\b{name}=(True\b|'[^']*'|\([\d, ]+\))?")
+            while found := spelled.search(text):
+                text = text[: found.start()] + _as_flag(flag, found[1]) + text[found.end() :]
             # Words with an underscore are no English.
             text = re.sub(rf"(?<![\w-]){name}(?!\w)", flag, text) if "_" in name else text
     return text

@@ -6,6 +6,7 @@ import argparse
 import csv
 import re
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any, NoReturn
 
 
@@ -66,6 +67,11 @@ def add_data(parser: argparse.ArgumentParser, most: str) -> None:
     """Two samples, and how to read them; of ``most`` rows each, unless another number is given."""
     parser.add_argument("A", help="the first sample: a file, or a folder of images")
     parser.add_argument("B", help="the second sample")
+    add_reading(parser, most)
+
+
+def add_reading(parser: argparse.ArgumentParser, most: str) -> None:
+    """How to read samples."""
     data = parser.add_argument_group("the data")
     data.add_argument(
         "--missing",
@@ -81,7 +87,7 @@ def add_data(parser: argparse.ArgumentParser, most: str) -> None:
 
 
 def reading(options: argparse.Namespace) -> dict[str, Any]:
-    """What `add_data` asked for, as keywords of the library."""
+    """What `add_reading` asked for, as keywords of the library."""
     known = ("missing", "columns", "drop", "image_size", "image_shape", "max_rows")
     return {name: getattr(options, name) for name in known}
 
@@ -100,6 +106,51 @@ def computing(options: argparse.Namespace) -> dict[str, Any]:
     progress = False if options.quiet else None
     known = ("max_memory", "threads", "cluster")
     return {name: getattr(options, name) for name in known} | {"progress": progress}
+
+
+def add_output(parser: argparse.ArgumentParser, report: str) -> argparse._ActionsContainer:
+    """Where to write what was found."""
+    out = parser.add_argument_group("the output")
+    out.add_argument("--report", type=Path, metavar="FILE", help=f"write an HTML page: {report}")
+    out.add_argument("--json", metavar="FILE", help="write all numbers as JSON; - for standard output")
+    out.add_argument("--quiet", action="store_true", help="print nothing but errors")
+    return out
+
+
+def check_output(options: argparse.Namespace) -> None:
+    """Complain, before the work, where its results could not be written."""
+    from .._util.files import check_writable
+
+    if options.report is not None:
+        from .. import report
+
+        report.check_installed()
+        check_writable(options.report, "The report")
+    if options.json not in (None, "-"):
+        check_writable(options.json, "The JSON file")
+
+
+def write_output(options: argparse.Namespace, found: Any, summary: str) -> None:
+    """Print the summary of a result unless that is not wanted, and write its page and its numbers."""
+    from .._util.files import atomic_write_text
+    from .output import say
+
+    # The verdict first: whatever goes wrong with a file, it is not lost.
+    if not options.quiet and options.json != "-":
+        say(summary)
+    if options.report is not None:
+        found.to_html(options.report, options.command)
+        if not options.quiet and options.json != "-":
+            say(f"Report: {options.report}")
+    if options.json == "-":
+        say(found.to_json())
+    elif options.json is not None:
+        atomic_write_text(options.json, found.to_json() + "\n")
+
+
+def existing(given: str) -> Any:
+    """A path where there is one: a file that is called mnist comes before the data set."""
+    return Path(given) if Path(given).exists() else given
 
 
 def add_threads(parser: argparse._ActionsContainer) -> None:

@@ -11,18 +11,22 @@ from .options import add_threads, count, set_threads
 from .output import say
 
 EXPERIMENTS = {
+    "paper": "everything that takes minutes, and the page of the whole paper from what there is",
     "speed": "Figure 1, the permutation test against spectral tests",
     "blobs": "Figure 2, bandwidths chosen by MMD, t and power",
     "criticism": "Figure 3, what is wrong with a generative model of MNIST",
     "planted": "defects planted in MNIST, and whether a comparison points to them",
     "gans": "Figure 4, digits drawn by four generative models",
+    "minimising_t": "§4, what makes a generator that minimises t learn, on 8 × 8 digits",
+    "threshold": "§2, whether near the null the threshold matters for the choice of a kernel",
+    "streaming": "§1, how many rows streaming estimators need",
 }
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The figure, and how much effort to spend on it."""
     parser.description = "Run an experiment of Sutherland et al. 2017; write its figure and its numbers."
-    parser.epilog = "figures:\n" + "\n".join(f"  {name:10} {what}" for name, what in EXPERIMENTS.items())
+    parser.epilog = "figures:\n" + "\n".join(f"  {name:13} {what}" for name, what in EXPERIMENTS.items())
     parser.add_argument("figure", choices=EXPERIMENTS, metavar="FIGURE", help=", ".join(EXPERIMENTS))
     parser.add_argument("--quick", action="store_true", help="a smaller version, in minutes")
     parser.add_argument("--out", type=Path, default=Path("out"), help="folder for figures and numbers (%(default)s)")

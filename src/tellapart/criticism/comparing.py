@@ -51,7 +51,7 @@ def compare(
     kernels: Sequence[Any] | None = None,
     names: tuple[str, str] | None = None,
     items: Any = None,
-    keep: Iterable[Any] | None = None,
+    keep: Iterable[Any] | bool | None = None,
     columns: Iterable[Any] | None = None,
     drop: Iterable[Any] | None = None,
     missing: Missing = "error",
@@ -169,7 +169,7 @@ def compare(
     )
     with computing(max_memory, cluster, progress, threads, title="compare") as compute:
         if automatic:
-            kept = True if keep is True else () if keep is None else as_names(keep, "keep")
+            kept = keep if isinstance(keep, bool) else () if keep is None else as_names(keep, "keep")
             chosen = AutomaticOptions(permutations, groups, strata, paired, equal_groups, kernels, kept)
             return compare_automatically(X, Y, chosen, alpha, names, items, reading, compute, start)
         settings = fitting.Settings.from_mapping(criterion, learning)

@@ -114,13 +114,21 @@ class Comparison(Shown):
 
     @property
     def named_columns(self) -> Findings:
-        """The columns that are said to differ: the test rejects, and so does the column's adjusted p-value."""
-        return self.columns.named(self.alpha) if self.reject() else Findings()
+        """The columns that are said to differ: the test rejects, and so does the column's adjusted p-value.
+
+        Columns and pairs share the level: that any of them is named that does not differ has probability at most α.
+        """
+        return self.columns.named(self.naming_level) if self.reject() else Findings()
 
     @property
     def named_pairs(self) -> Findings:
         """The pairs that are said to differ."""
-        return self.pairs.named(self.alpha) if self.reject() else Findings()
+        return self.pairs.named(self.naming_level) if self.reject() else Findings()
+
+    @property
+    def naming_level(self) -> float:
+        """The level at which single columns, and single pairs, are named: half of α where there are both."""
+        return self.alpha / 2 if len(self.pairs) else self.alpha
 
     @property
     def named_slices(self) -> tuple[Slice, ...]:

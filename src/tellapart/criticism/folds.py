@@ -57,7 +57,7 @@ def draw_folds(units: Array, labels: Array, rng: np.random.Generator) -> tuple[A
     of_y = np.bincount(units, weights=labels, minlength=count)
     size = np.bincount(units, minlength=count)
     kind = np.where(of_y == 0, 0, np.where(of_y == size, 2, 1))
-    fewest = min(np.count_nonzero(kind != 2), np.count_nonzero(kind != 0))
+    fewest = min(int(np.count_nonzero(kind != 2)), int(np.count_nonzero(kind != 0)))
     folds = max(2, min(FOLDS, fewest))
     # Units of one sample, and of one size, follow each other, in random order among themselves.
     order = np.lexsort((rng.random(count), size, kind))

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from ..data.arrays import Array
+from .separability import separability
 
 #: The normal quantile of 95 % confidence.
 _Z = 1.959964
@@ -48,6 +49,6 @@ def auc_of_samples(of_x: Array, of_y: Array) -> tuple[float, tuple[float, float]
     (0.78, 0.67, 0.86)
     """
     below, above = placements(of_x, of_y)
-    auc = float(below.mean())
+    auc = separability(of_x, of_y)
     variance = sum(float(part.var(ddof=1)) / len(part) if len(part) > 1 else 0.0 for part in (below, above))
     return auc, auc_interval(auc, variance, min(len(of_x), len(of_y)))

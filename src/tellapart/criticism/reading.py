@@ -29,6 +29,9 @@ ROWS = 100_000
 #: Tested rows up to which every row is relabelled; beyond, bins of rows, which cost next to nothing.
 PERMUTED = 20_000
 
+#: Standard deviations from the mean beyond which it makes no difference how far a row is.
+_FARTHEST = 1e15
+
 Standardise: TypeAlias = Literal["auto"] | bool
 #: For each sample one value for each row of the user's data.
 Labels: TypeAlias = tuple[Array, Array]
@@ -138,8 +141,11 @@ def columns_of(sample: Sample) -> tuple[str, ...]:
 
 
 def _as_single(sample: Sample) -> Sample:
-    """In single precision: numbers around 0 lose nothing in it, and learning takes half the time."""
-    return replace(sample, values=sample.values.float())
+    """In single precision: numbers around 0 lose nothing in it, and learning takes half the time.
+
+    A tested row may be farther out than single precision reaches, for the scale is that of the rows learned from.
+    """
+    return replace(sample, values=sample.values.clamp(-_FARTHEST, _FARTHEST).float())
 
 
 def _note_drawn(source: Source, limit: int) -> Source:

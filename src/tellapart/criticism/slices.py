@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from .._util.shown import Shown
 from ..data.arrays import Array
 from ..twosample.effects import percent
 
@@ -36,7 +37,7 @@ class Condition:
 
 
 @dataclass(frozen=True, eq=False)
-class Slice:
+class Slice(Shown):
     """A kind of rows, and how many of them each sample has.
 
     Attributes
@@ -54,8 +55,8 @@ class Slice:
     pvalue
         Adjusted for all slices: that any is named that is as frequent in both has probability at most α.
     members_x, members_y
-        Positions of all such rows in ``x`` and ``y`` of the comparison, those that were searched too; the most typical
-        of a cluster come first.
+        Positions of all such rows in ``x`` and ``y`` of the comparison, those that were searched too; those where the
+        witness function says most come first.
     """
 
     text: str

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 from .._util.errors import InputError
+from .._util.extras import extra
 from ..data import Points
 from ..data.arrays import Array
 from ..data.columns import Column
@@ -56,7 +57,6 @@ class Candidate:
     text: str
     conditions: tuple[Condition, ...]
     members: Array
-    order: Array
 
 
 def find_slices(
@@ -92,8 +92,10 @@ def find_slices(
         here = [counted & (labels == k) for k in (0, 1)]
         counts = [int(np.count_nonzero(one.members & part)) for part in here]
         shares = [count / np.count_nonzero(part) for count, part in zip(counts, here, strict=True)]
-        typical = one.order[one.members[one.order]]
-        of_x, of_y = typical[typical < m], typical[typical >= m] - m
+        telling = np.flatnonzero(one.members)
+        sign = -1.0 if shares[0] >= shares[1] else 1.0
+        telling = telling[np.argsort(sign * fit.values[telling], kind="stable")]
+        of_x, of_y = telling[telling < m], telling[telling >= m] - m
         slices.append(Slice(one.text, one.conditions, shares[0], shares[1], counts[0], counts[1], float(p), of_x, of_y))
     slices.sort(key=lambda one: (one.pvalue, -abs(one.share_y - one.share_x)))
     return tuple(slices[:_RULES])
@@ -148,7 +150,7 @@ def _find_rules(
     mixed: Mixed, points: Points, fit: CrossFit, labels: Array, rng: np.random.Generator
 ) -> list[Candidate]:
     """The nodes of a shallow regression tree of the witness function that differ most between the samples."""
-    from sklearn.tree import DecisionTreeRegressor
+    trees = extra("sklearn.tree", group="report", what="Finding slices")
 
     rows = np.flatnonzero(fit.searched)
     rows = np.sort(rng.permutation(rows)[:_SEARCHED])
@@ -156,10 +158,9 @@ def _find_rules(
     of_rows = labels[rows]
     least = max(_ROWS, math.ceil(_SHARE * len(rows)))
     seed = int(rng.integers(2**31))
-    tree = DecisionTreeRegressor(
+    tree = trees.DecisionTreeRegressor(
         max_depth=_DEPTH, max_leaf_nodes=_LEAVES, min_samples_leaf=least, random_state=seed
     ).fit(Z, fit.search_values[rows])
-    every = points[:].detach().cpu().flatten(1).double().numpy()
     gaps = {unit.coordinates[0]: unit.gap for unit in mixed.units if unit.gap is not None}
     ranked = []
     for bounds in _paths(tree.tree_):
@@ -177,11 +178,10 @@ def _find_rules(
         if len(chosen) < _RULES and all(rule.adds_to(other, of_rows) for other in chosen):
             chosen.append(rule)
     units = {place: unit for unit in mixed.units for place in unit.coordinates}
-    order = np.argsort(-np.abs(fit.values), kind="stable")
     found = []
     for bounds in (rule.bounds for rule in chosen):
         conditions = tuple(_condition(bound, units[bound.coordinate]) for bound in bounds)
-        found.append(Candidate(" and ".join(map(str, conditions)), conditions, _inside(every, bounds, gaps), order))
+        found.append(Candidate(" and ".join(map(str, conditions)), conditions, _inside_all(points, bounds, gaps)))
     return found
 
 
@@ -241,6 +241,13 @@ def _inside(Z: Array, bounds: Sequence[Bound], gaps: dict[int, int]) -> Array:
     return found
 
 
+def _inside_all(points: Points, bounds: Sequence[Bound], gaps: dict[int, int]) -> Array:
+    """Which of all rows keep to all bounds, some at a time."""
+    starts = range(0, len(points), _BLOCK)
+    blocks = (points[start : start + _BLOCK].detach().cpu().flatten(1).double().numpy() for start in starts)
+    return np.concatenate([_inside(block, bounds, gaps) for block in blocks])
+
+
 def _overlap(a: Array, b: Array) -> float:
     """How much two slices, or one and what is outside of the other, have in common."""
     return max(float((a & c).sum() / max((a | c).sum(), 1)) for c in (b, ~b))
@@ -266,7 +273,7 @@ def _condition(bound: Bound, unit: Unit) -> Condition:
 
 def _find_clusters(points: Points, fit: CrossFit, rng: np.random.Generator, compute: Compute) -> list[Candidate]:
     """Clusters of the searched rows by their leading components and their witness values."""
-    from sklearn.cluster import KMeans
+    clusters = extra("sklearn.cluster", group="report", what="Finding clusters")
 
     rows = np.flatnonzero(fit.searched)
     rows = np.sort(rng.permutation(rows)[:_SEARCHED])
@@ -284,14 +291,13 @@ def _find_clusters(points: Points, fit: CrossFit, rng: np.random.Generator, comp
 
     learned = places(points[torch.from_numpy(rows)].detach().cpu().flatten(1).numpy(), fit.search_values[rows])
     count = min(_CLUSTERS, len(rows) // (2 * _ROWS))
-    found = KMeans(count, n_init=3, random_state=int(rng.integers(2**31))).fit(learned)
+    found = clusters.KMeans(count, n_init=3, random_state=int(rng.integers(2**31))).fit(learned)
     centres = found.cluster_centers_
-    nearest, far = np.empty(len(points), int), np.empty(len(points))
+    nearest = np.empty(len(points), int)
     for start in range(0, len(points), _BLOCK):
         block = points[start : start + _BLOCK].detach().cpu().flatten(1).numpy()
         apart = np.linalg.norm(
             places(block, fit.search_values[start : start + _BLOCK])[:, None] - centres[None], axis=2
         )
-        nearest[start : start + _BLOCK], far[start : start + _BLOCK] = apart.argmin(1), apart.min(1)
-    order = np.argsort(far, kind="stable")
-    return [Candidate(f"cluster {k + 1}", (), nearest == k, order) for k in range(count) if (nearest == k).any()]
+        nearest[start : start + _BLOCK] = apart.argmin(1)
+    return [Candidate(f"cluster {k + 1}", (), nearest == k) for k in range(count) if (nearest == k).any()]

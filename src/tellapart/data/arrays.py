@@ -14,6 +14,8 @@ from .._util.errors import InputError, InputTypeError
 
 Array: TypeAlias = np.ndarray[Any, Any]
 
+#: The largest value that can be computed with: distances are squared.
+LARGEST = 1e150
 #: How many numbers are looked at together where an array may be larger than memory.
 _BLOCK = 2**22
 

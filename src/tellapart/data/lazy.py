@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from .._util.errors import InputError
-from .arrays import Array
-from .sample import float_tensor, positions
+from .arrays import LARGEST, Array
+from .sample import are_usable, float_tensor, positions, too_large
 
 #: One row for each point: in memory, or where `Lazy` reads them.
 Points: TypeAlias = "Tensor | Lazy"
@@ -83,18 +83,21 @@ class Stored(Lazy):
             # Files are read from their beginning to their end, in whatever order the rows are wanted.
             found[order] = self.store.rows(index[order])
         values = float_tensor(found, self.label)
-        if not torch.isfinite(values.sum()):
+        if len(values) and not are_usable(values):
             self._complain(np.arange(len(self))[rows] if isinstance(rows, slice) else index, values)
         return values.to(self.device, self.dtype)
 
     def _complain(self, index: Array, values: Tensor) -> None:
-        """Say which row has what is no finite number, if that is what it is (a sum may merely be too large)."""
+        """Say which row has what is no finite number, or one whose square is none."""
         bad = (~torch.isfinite(values.flatten(1))).nonzero().tolist()
         if bad:
             row, column = min((int(index[i]), j) for i, j in bad)
             raise InputError(
                 f"{self.label} has NaN or infinite values, one at row {row}, column {column}. Remove or impute them."
             )
+        large = (values.flatten(1).abs() > LARGEST).nonzero().tolist()
+        row, column = min((int(index[i]), j) for i, j in large)
+        raise InputError(f"{self.label} has {too_large(row, column)}")
 
     def __repr__(self) -> str:
         return f"Lazy({self.label}, shape={self.shape}, dtype={self.dtype})"

@@ -19,7 +19,7 @@ from .matching import match
 from .options import ReadOptions
 from .points import agree, open_rows
 from .read import open_source, read_pair_with, read_with
-from .sample import Sample
+from .sample import Kind, Sample
 from .scaling import LONGEST_NAME, Levels
 from .source import Rows, Source
 from .tables import Table
@@ -71,6 +71,8 @@ class Mixed:
         What to call the samples.
     notes
         What was done to the data on the way.
+    kind
+        What they were: a table, images or rows of numbers.
     """
 
     points: tuple[Points, ...]
@@ -79,6 +81,7 @@ class Mixed:
     numbers: tuple[Array | None, ...]
     names: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    kind: Kind = "rows"
 
     @property
     def categories(self) -> tuple[tuple[int, ...], ...]:
@@ -142,6 +145,7 @@ def mix_sources(
         tuple(source.numbers for source in sources),
         display_names(sources),
         tuple(notes),
+        encoding.kind,
     )
     return mixed, samples, encoding
 

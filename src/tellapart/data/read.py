@@ -112,7 +112,7 @@ def read(
 
 def read_with(data: Any, name: str, options: ReadOptions) -> Source:
     """Read a sample with options that are checked."""
-    return _check_content(open_source(data, name, options))
+    return check_content(open_source(data, name, options))
 
 
 def read_pair(X: Any, Y: Any, names: tuple[str, str] = ("X", "Y"), **reading: Any) -> tuple[Source, Source]:
@@ -151,7 +151,7 @@ def open_pair(X: Any, Y: Any, names: tuple[str, str], options: ReadOptions) -> t
 def check_pair(x: Source, y: Source) -> tuple[Source, Source]:
     """What `open_pair` gave, with values that are checked, and matched."""
     plain = _are_plain(x, y)
-    x, y = (source if source.checked else replace(_check_content(source), checked=True) for source in (x, y))
+    x, y = (source if source.checked else replace(check_content(source), checked=True) for source in (x, y))
     return match_checked(x, y) if plain else match(x, y)
 
 
@@ -278,7 +278,7 @@ def _as_matrix(source: Source, argument: str) -> Array:
     return values
 
 
-def _check_content(source: Source) -> Source:
+def check_content(source: Source) -> Source:
     """The source once its values are checked, without the rows to be dropped, and with features where wanted."""
     content, missing = source.content, source.options.missing
     if isinstance(content, Images):

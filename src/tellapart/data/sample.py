@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from .._util.errors import InputError, InputTypeError
-from .arrays import Array, as_array, check_dense_real, check_exact, check_rows, non_finite_error
+from .arrays import LARGEST, Array, as_array, check_dense_real, check_exact, check_rows, non_finite_error
 
 Kind: TypeAlias = Literal["rows", "table", "images"]
 
@@ -127,15 +127,29 @@ def float_tensor(data: Any, name: str) -> Tensor:
 def check_values(values: Tensor, name: str) -> None:
     """Complain about an empty tensor, and about values that are not finite."""
     check_rows(tuple(values.shape), name)
-    # One sum finds out whether anything is wrong; only then is it worth looking for what and where.
-    if torch.isfinite(values.detach().sum()):
+    # One look finds out whether anything is wrong; only then is it worth looking for what and where.
+    if are_usable(values):
         return
     flat = values.detach().flatten(1)
-    for what, bad in (("NaN", flat.isnan()), ("infinite", flat.isinf())):
+    for what, bad in (("NaN", flat.isnan()), ("infinite", flat.isinf()), ("too large", flat.abs() > LARGEST)):
         count = int(bad.sum())
+        if count and what == "too large":
+            row, column = bad.nonzero()[0].tolist()
+            raise InputError(f"{name} has {too_large(row, column)}")
         if count:
             row, column = bad.nonzero()[0].tolist()
             raise non_finite_error(name, what, count, flat.numel(), (row, column))
+
+
+def are_usable(values: Tensor) -> bool:
+    """Whether all values are finite, and so are their squares (in double precision)."""
+    low, high = torch.aminmax(values.detach())
+    return bool(low >= -LARGEST and high <= LARGEST)  # also false for NaN
+
+
+def too_large(row: int, column: int) -> str:
+    """The complaint about values whose squares are not finite."""
+    return f"values beyond {LARGEST:g}, the first at row {row}, column {column}. Divide the data by a large number."
 
 
 def _from_array(array: Array) -> Tensor:

@@ -33,7 +33,8 @@ class Numbers:
         mean, deviation = moments(blocks)
         if not standardise:
             return cls(np.zeros_like(mean), np.ones_like(mean), mean, gaps)
-        factor = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 0)
+        # Denormal numbers count as 0, as they do where these are computed with.
+        factor = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > np.finfo(float).tiny)
         return cls(mean, factor, np.zeros_like(mean), gaps)
 
     @property

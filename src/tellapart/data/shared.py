@@ -118,4 +118,5 @@ def _mix(values: Array, salts: Array) -> Array:
 
 def _salts(count: int) -> Array:
     drawn: Array = np.random.default_rng(0).integers(2**62, size=count, dtype=np.uint64)
-    return drawn * np.uint64(2) + np.uint64(1)
+    odd: Array = drawn * np.uint64(2) + np.uint64(1)
+    return odd

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._util.errors import InputError, InputTypeError
 from .._util.text import printable
-from .arrays import Array
+from .arrays import LARGEST, Array
 from .columns import Column, find_problem, find_strays
 
 #: Texts from which a column may hold names or identifiers.
@@ -94,6 +94,11 @@ def check_table(table: Table, label: str, missing: str, numbers: Array, *, free_
     infinite = [c.name for c in table.columns if c.kind == "number" and np.isinf(c.values).any()]
     if infinite:
         raise InputError(f"{label} has infinite values in {quote_names(infinite)}. Remove or replace them.")
+    large = [c.name for c in table.columns if c.kind == "number" and np.nanmax(np.abs(c.values), initial=0) > LARGEST]
+    if large:
+        raise InputError(
+            f"{label} has values beyond {LARGEST:g} in {quote_names(large)}. Divide them by a large number."
+        )
     for column in table.columns:
         _check_strays(column, label, numbers)
     if missing == "error":

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from .._util.errors import InputError
 from .._util.files import atomic_path, atomic_write_text
 from .._util.rng import RNG, seed_of
 from ..stats.estimators import estimate
@@ -61,8 +62,17 @@ class LogFile(Callback):
 
 def read_log(path: Path, last: int | None = None) -> list[dict[str, Any]]:
     """The lines of a log up to a step; a line that was cut off is left out."""
-    lines = path.read_text().splitlines(keepends=True) if path.exists() else []
-    entries = [json.loads(line) for line in lines if line.endswith("\n")]
+    lines = path.read_text(errors="replace").splitlines(keepends=True) if path.exists() else []
+    entries = []
+    for number, line in enumerate(lines, 1):
+        if line.endswith("\n"):
+            try:
+                entry = json.loads(line)
+            except (ValueError, RecursionError):
+                entry = None
+            if not isinstance(entry, dict) or not isinstance(entry.get("step"), int):
+                raise InputError(f"Line {number} of {path} is damaged. Remove it, or choose another folder.")
+            entries.append(entry)
     return [entry for entry in entries if last is None or entry["step"] <= last]
 
 

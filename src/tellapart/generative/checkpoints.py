@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,12 @@ from torch.optim import Optimizer
 from .._util.errors import InputError
 from .._util.files import read_tensors
 
-#: What every checkpoint of a run says of itself.
-FACTS = ("model", "settings", "seed", "step", "data", "device", "optimisers")
+#: What every checkpoint of a run says of itself, and of what type that is.
+FACTS = {"model": str, "settings": dict, "seed": int, "step": int, "data": dict, "device": str, "optimisers": dict}
+#: What it says of its data.
+DATA = {"name": str, "shape": list, "classes": int, "digest": str}
+#: Coordinates of a row at the most: no images are larger.
+_LARGEST_ROW = 2**31
 
 
 def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -28,7 +34,26 @@ def read_run(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     lacking = [name for name in FACTS if not isinstance(facts, dict) or name not in facts]
     if lacking:
         raise InputError(f"{path} is not a checkpoint of a training run: it lacks {', '.join(lacking)}.")
+    for known, found in ((FACTS, facts), (DATA, facts["data"])):
+        for name, kind in known.items():
+            if not isinstance(found.get(name), kind):
+                raise InputError(f"{path} is damaged: its {name} is {found.get(name)!r:.40}.")
+    shape = facts["data"]["shape"]
+    if not all(isinstance(side, int) and 0 < side < _LARGEST_ROW for side in shape) or math.prod(shape) > _LARGEST_ROW:
+        raise InputError(f"{path} is damaged: its shape is {shape!r:.40}.")
     return tensors, facts
+
+
+@contextmanager
+def naming_damage(path: Path) -> Iterator[None]:
+    """What a checkpoint lacks, or has in another form, becomes an error that names it."""
+    try:
+        yield
+    except (InputError, MemoryError):
+        raise
+    except (KeyError, IndexError, TypeError, ValueError, RuntimeError, AttributeError) as error:
+        reason = " ".join(str(error).split())
+        raise InputError(f"{path} is damaged: {reason:.200}.") from error
 
 
 def collect_state(

@@ -76,11 +76,12 @@ def open_run(out: str | Path) -> tuple[Model[Any], dict[str, Any]]:
     if facts["model"] not in MODELS:
         raise InputError(f"{path} holds a {facts['model']!r}. Known models: {', '.join(MODELS)}.")
     kind, data = MODELS[facts["model"]], facts["data"]
-    settings: Any = kind.settings_class.from_mapping(facts["settings"])
-    pixels = math.prod(data["shape"])
-    checkpoints.check_shapes(path, tensors, kind.shapes(settings, pixels, data["classes"]))
-    model = kind(settings, pixels, data["classes"], checkpoints.make_generator(0))
-    checkpoints.restore_state(model.networks, model.optimisers, tensors, facts)
+    with checkpoints.naming_damage(path):
+        settings: Any = kind.settings_class.from_mapping(facts["settings"])
+        pixels = math.prod(data["shape"])
+        checkpoints.check_shapes(path, tensors, kind.shapes(settings, pixels, data["classes"]))
+        model = kind(settings, pixels, data["classes"], checkpoints.make_generator(0))
+        checkpoints.restore_state(model.networks, model.optimisers, tensors, facts)
     return model, facts
 
 

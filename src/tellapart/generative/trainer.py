@@ -107,8 +107,9 @@ class Trainer:
                 raise InputError(
                     f"The run was made on {facts['device']}, and goes on exactly only there, not on {self.device.type}."
                 )
-            checkpoints.restore_state(self.model.networks, self.model.optimisers, tensors, facts)
-            self.rng.set_state(tensors["rng"])
+            with checkpoints.naming_damage(self.path):
+                checkpoints.restore_state(self.model.networks, self.model.optimisers, tensors, facts)
+                self.rng.set_state(tensors["rng"])
             self.step = facts["step"]
 
     @property

@@ -46,6 +46,7 @@ def render(comparison: Comparison, command: str | None = None) -> str:
     """The report as HTML."""
     check_installed()
     from .page import contents
+    from .words import keep_units
 
     jinja2 = extra("jinja2", group="report", what="The report")
     environment = jinja2.Environment(
@@ -55,6 +56,7 @@ def render(comparison: Comparison, command: str | None = None) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["sentence"] = keep_units
     return str(environment.get_template("report.html").render(contents(comparison, command)))
 
 

@@ -12,7 +12,9 @@ import numpy as np
 
 from ..criticism import Comparison, Weights
 from ..stats.pvalues import rejects
+from ..twosample.equivalence import EquivalenceResult
 from ..twosample.findings import FAMILIES, AutoResult, Finding, Findings, KSampleResult, PairwiseTest
+from ..twosample.planning import Plan
 from ..twosample.results import LearnedTest, SplitResult, TestResult
 from .svg import Markup, tag
 from .words import clip, number, p_sentence, p_text, percent, signed
@@ -122,14 +124,35 @@ def _(result: Comparison) -> list[Markup]:
     )
     parts += [_line(clip(notice.text, 300)) for notice in result.noticed[:_NOTES]]
     parts.append(_families(result.families, result.pvalue_floor))
-    parts += _found("Columns", result.columns, result.alpha, reject, result.pvalue_floor)
+    parts += _found("Columns", result.columns, result.naming_level, reject, result.pvalue_floor)
     if result.named_pairs:
-        parts += _found("Pairs of columns", result.named_pairs, result.alpha, reject, result.pvalue_floor)
+        parts += _found("Pairs of columns", result.named_pairs, result.naming_level, reject, result.pvalue_floor)
     if result.named_slices:
         parts.append(_slices(result))
     if result.weights is not None:
         parts += contents(result.weights)
     return parts + _notes(result.notes)
+
+
+@contents.register
+def _(result: EquivalenceResult) -> list[Markup]:
+    known = result.equivalent(_ALPHA)
+    text = "The samples differ by less than the margin." if known else "It is not shown that they differ by less."
+    low, high = (number(end) for end in result.interval)
+    facts = {
+        "samples": " and ".join(f"{n} ({size:,} rows)" for n, size in zip(result.names, result.sizes, strict=True)),
+        "MMD": f"{number(result.distance)} [{low}, {high}]",
+        "margin": number(result.margin),
+        "p, for less than the margin": p_text(result.pvalue),
+        "seed": str(result.seed),
+    }
+    return [_head(text), _facts(facts)]
+
+
+@contents.register
+def _(result: Plan) -> list[Markup]:
+    rates = [[f"{size:,}", percent(rate)] for size, rate in zip(result.sizes, result.rates, strict=True)]
+    return [_head("Plan"), _line(result.summary()), _table(["rows drawn from the pilot", "power"], rates)]
 
 
 def _verdict(pvalue: float, floor: float, reject: bool, alpha: float = _ALPHA) -> list[Markup]:

@@ -66,9 +66,9 @@ def columns(c: Comparison, names: tuple[str, str]) -> Columns:
     """The section "Which columns differ?"."""
     shown = c.columns[:_MOST]
     reject = c.reject()
-    rows = rows_of(shown, c.alpha, reject, c.pvalue_floor)
+    rows = rows_of(shown, c.naming_level, reject, c.pvalue_floor)
     counts = [count_values(c.x, c.y, one.columns[0], _BINS) or counts_of_finding(one) for one in shown]
-    named = len(c.columns.named(c.alpha)) if reject else 0
+    named = len(c.columns.named(c.naming_level)) if reject else 0
     first = [k for k, row in enumerate(rows) if row.named or not named]
     closer = []
     for k in first[: _CLOSER if named else _CLOSER_WITHOUT]:

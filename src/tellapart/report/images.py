@@ -38,7 +38,7 @@ class Pixels:
 
 def pixels(c: Comparison, names: tuple[str, str]) -> Pixels | None:
     """The section "Which pixels differ?"; None where the findings are not about pixels."""
-    found = pixel_map_of(c.columns, c.alpha, c.reject())
+    found = pixel_map_of(c.columns, c.naming_level, c.reject())
     if found is None:
         return None
     height, width = found.shape
@@ -55,7 +55,7 @@ def pixels(c: Comparison, names: tuple[str, str]) -> Pixels | None:
         effects=" ".join(f"{round(100 * e)}" for e in found.effects.ravel().tolist()) if few else "",
         pvalues=" ".join(f"{p:.2g}" for p in found.pvalues.ravel().tolist()) if few else "",
         means=_means(c.x, c.y),
-        rows=rows_of(c.named_columns[:_LISTED], c.alpha, True, c.pvalue_floor),
+        rows=rows_of(c.named_columns[:_LISTED], c.naming_level, True, c.pvalue_floor),
     )
 
 

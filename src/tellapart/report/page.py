@@ -33,7 +33,7 @@ def contents(c: Comparison, command: str | None = None) -> dict[str, Any]:
     shower = Shower(c, names)
     found = {
         "names": names,
-        "verdict": verdict(c, names),
+        "verdict": verdict(c, names, command),
         "size": size(c, names),
         "pixels": pixels(c, names),
         "pairs": pairs(c, names),
@@ -52,12 +52,15 @@ def contents(c: Comparison, command: str | None = None) -> dict[str, Any]:
 def _links(found: dict[str, Any]) -> list[Link]:
     """The sections that there are, in their order."""
     links = [Link("size", "How much")]
-    for name, title in (("columns", "Columns"), ("pixels", "Pixels"), ("pairs", "Pairs")):
+    for name, title in (
+        ("columns", "Columns"),
+        ("pixels", "Pixels"),
+        ("pairs", "Pairs"),
+        ("slices", "Kinds of rows"),
+    ):
         if found[name] is not None:
             part = found[name]
             links.append(Link(name, title, f"{part.named:,} of {part.total:,}"))
-    if found["slices"] is not None:
-        links.append(Link("slices", "Kinds of rows", str(len(found["slices"].slices))))
     links.append(Link("examples", "Examples"))
     if found["weights"] is not None:
         links.append(Link("weights", "Weights"))

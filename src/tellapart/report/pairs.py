@@ -35,9 +35,9 @@ def pairs(c: Comparison, names: tuple[str, str]) -> Pairs | None:
     if not c.pairs:
         return None
     reject = c.reject()
-    named = len(c.pairs.named(c.alpha)) if reject else 0
+    named = len(c.pairs.named(c.naming_level)) if reject else 0
     shown = c.pairs[: max(SHOWN, min(named, _MOST))]
-    rows = rows_of(shown, c.alpha, reject, c.pvalue_floor)
+    rows = rows_of(shown, c.naming_level, reject, c.pvalue_floor)
     drawn = [
         _scatters(c, one.columns, names) if row.named and k < _DRAWN else None
         for k, (row, one) in enumerate(zip(rows, shown, strict=True))

@@ -16,7 +16,9 @@ from .._util.extras import extra
 from ..criticism import Comparison, Weights
 from ..data.arrays import Array
 from ..stats.pvalues import rejects
+from ..twosample.equivalence import EquivalenceResult
 from ..twosample.findings import AutoResult, Finding, Findings, KSampleResult, PairwiseTest
+from ..twosample.planning import Plan
 from ..twosample.results import LearnedTest, SplitResult, TestResult
 from .histograms import bin_edges, shared_edges
 from .pixels import PixelMap, pixel_map_of
@@ -27,11 +29,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "columns",
+    "equivalence",
     "k_samples",
     "null_distribution",
     "pairs",
     "pixel_map",
     "plot",
+    "power",
     "roc",
     "slices",
     "weights",
@@ -237,6 +241,38 @@ def weights(result: Comparison | Weights, *, count: int = 20, ax: Axes | None = 
     return _finished(ax)
 
 
+def equivalence(result: EquivalenceResult, *, ax: Axes | None = None) -> Axes:
+    """The distance of two samples with its interval, and the margin that it is compared with."""
+    ax = _axes(ax, height=1.8)
+    low, high = result.interval
+    ax.plot([low, high], [0, 0], color=ACCENT, lw=2, solid_capstyle="butt")
+    ax.plot([result.distance], [0], "o", color=ACCENT, label="MMD, 95 % interval")
+    ax.axvline(result.margin, color="0.45", ls="--", lw=1.2, label=f"margin, p {_equals(result.pvalue)}")
+    ax.set_xlim(0, 1.15 * max(high, result.margin))
+    ax.set_ylim(-1, 1)
+    ax.set_yticks([])
+    ax.set_xlabel("MMD")
+    return _finished(ax, legend=True)
+
+
+def power(result: Plan, *, ax: Axes | None = None) -> Axes:
+    """How often a study finds the difference, by its rows: as drawn from the pilot, and as foretold."""
+    ax = _axes(ax)
+    pilot = result.pilot_rows[0]
+    most = 1.5 * (min(result.rows, 100 * pilot) if math.isfinite(result.rows) else pilot)
+    rows = np.geomspace(min(result.sizes), max(most, 1.5 * pilot), 100)
+    ax.plot(rows, [100 * result.power_at(float(n)) for n in rows], color=ACCENT, label="foretold")
+    ax.plot(result.sizes, [100 * rate for rate in result.rates], "o", color=GREY, label="drawn from the pilot")
+    ax.axvline(pilot, color="0.6", lw=1, label="the pilot")
+    if math.isfinite(result.rows):
+        ax.plot([result.rows], [100 * result.power], "D", color=Y_COLOUR, label=f"{math.ceil(result.rows):,} rows")
+    ax.set_xscale("log")
+    ax.set_ylim(0, 102)
+    ax.set_xlabel("rows of the first sample")
+    ax.set_ylabel("power, %")
+    return _finished(ax, legend=True)
+
+
 def _forest(found: Findings, alpha: float, count: int, ax: Axes | None, may_name: bool, what: str) -> Axes:
     shown = [one for one in found[:count] if math.isfinite(one.effect)]
     ax = _axes(ax, height=max(1.6, 0.3 * len(shown) + 1.1))
@@ -360,6 +396,8 @@ _PICTURES: tuple[tuple[type[Any], Callable[..., Axes]], ...] = (
     (Finding, _findings),
     (Comparison, _findings),
     (Weights, weights),
+    (EquivalenceResult, equivalence),
+    (Plan, power),
     (TestResult, null_distribution),
     (SplitResult, null_distribution),
     (LearnedTest, null_distribution),

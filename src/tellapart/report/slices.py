@@ -22,19 +22,29 @@ class Slice:
     share_y: str
     length_x: float
     length_y: float
-    ratio: str
+    more: str
     p: str
     named: bool
-    more: str
     examples: tuple[Example, ...]
 
 
 @dataclass(frozen=True)
 class Slices:
-    """The section."""
+    """The section: what is shown to differ, and what was counted too."""
 
     lead: str
     slices: list[Slice]
+    others: list[Slice]
+
+    @property
+    def named(self) -> int:
+        """How many are shown to differ."""
+        return len(self.slices)
+
+    @property
+    def total(self) -> int:
+        """How many were counted."""
+        return len(self.slices) + len(self.others)
 
 
 def slices(c: Comparison, names: tuple[str, str], shower: Shower) -> Slices | None:
@@ -44,7 +54,6 @@ def slices(c: Comparison, names: tuple[str, str], shower: Shower) -> Slices | No
     longest = max(max(one.share_x, one.share_y) for one in c.slices) or 1.0
     found = []
     for one in c.slices:
-        more = 1 if one.share_y > one.share_x else 0
         found.append(
             Slice(
                 text=one.text,
@@ -52,18 +61,24 @@ def slices(c: Comparison, names: tuple[str, str], shower: Shower) -> Slices | No
                 share_y=percent(one.share_y),
                 length_x=100 * one.share_x / longest,
                 length_y=100 * one.share_y / longest,
-                ratio=_ratio(one.share_x, one.share_y),
+                more=_more(one.share_x, one.share_y, names),
                 p=p_text(one.pvalue, c.pvalue_floor),
                 named=one in c.named_slices,
-                more=names[more],
                 examples=_members(one, shower) if shower.images or c.items is not None else (),
             )
         )
-    lead = (
-        "Kinds of rows that one sample has more of. They were found on one half of the rows and counted on the other, "
-        "so that the shares are honest; the p-values are adjusted for all of them."
+    named, others = ([one for one in found if one.named == known] for known in (True, False))
+    return Slices(_lead(bool(named), any(one.conditions for one in c.slices)), named, others)
+
+
+def _lead(named: bool, rules: bool) -> str:
+    if not named:
+        return "Kinds of rows were looked for on one half of the rows; on the other, none is shown to differ in number."
+    what = "Kinds of rows" if rules else "Clusters of rows that look alike, each with its most typical rows,"
+    return (
+        f"{what} that one sample has more of. They were found on one half of the rows and counted on the other, so "
+        f"that the shares are honest{'; they may overlap' if rules else ''}. The p-values are adjusted for all of them."
     )
-    return Slices(lead, found)
 
 
 def _members(one: Found, shower: Shower) -> tuple[Example, ...]:
@@ -76,7 +91,9 @@ def _members(one: Found, shower: Shower) -> tuple[Example, ...]:
     return tuple(shower.member(sample, k) for sample, k in kept)
 
 
-def _ratio(share_x: float, share_y: float) -> str:
-    """How many times as frequent."""
-    small, large = sorted((share_x, share_y))
-    return f"{number(round(large / small, 1))} times as many" if small > 0 else "Only"
+def _more(share_x: float, share_y: float, names: tuple[str, str]) -> str:
+    """How many times as frequent, and where."""
+    (small, rare), (large, frequent) = sorted(((share_x, names[0]), (share_y, names[1])), key=lambda one: one[0])
+    if small == 0:
+        return f"none counted in {rare}"
+    return f"{number(round(large / small, 1))} times as frequent in {frequent}"

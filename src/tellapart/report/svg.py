@@ -148,9 +148,15 @@ def _round_numbers(low: float, high: float, count: int) -> list[float]:
         return [low]
     raw = (high - low) / max(1, count)
     power = 10.0 ** math.floor(math.log10(raw))
-    step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= raw * (1 - 1e-9))
-    first = math.ceil(low / step - 1e-9)
-    return [k * step for k in range(first, math.floor(high / step + 1e-9) + 1)]
+    steps = [factor * power for factor in (0.5, 1, 2, 5, 10)]
+    best = next(k for k in range(1, 5) if steps[k] >= raw * (1 - 1e-9))
+    found = _multiples(low, high, steps[best])
+    # A wide step may leave next to nothing inside.
+    return found if len(found) >= min(3, count) else _multiples(low, high, steps[best - 1])
+
+
+def _multiples(low: float, high: float, step: float) -> list[float]:
+    return [k * step for k in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)]
 
 
 def _decades(low: float, high: float) -> list[float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,12 +45,18 @@ class Verdict:
     noticed: list[str]
 
 
-def verdict(c: Comparison, names: tuple[str, str]) -> Verdict:
+def verdict(c: Comparison, names: tuple[str, str], command: str | None = None) -> Verdict:
     """The top of the page."""
     sentence = "The samples differ." if c.reject() else f"No difference is seen at level {c.alpha:g}."
-    return Verdict(
-        c.reject(), sentence, _detail(c), _tiles(c), _points(c, names), [notice.text for notice in c.noticed]
-    )
+    return Verdict(c.reject(), sentence, _detail(c), _tiles(c), _points(c, names), _noticed(c, command))
+
+
+def _noticed(c: Comparison, command: str | None) -> list[str]:
+    """What a person would notice first, and how to compare what was left out."""
+    left_out = list(dict.fromkeys(column for notice in c.noticed if notice.left_out for column in notice.columns))
+    keep = f"--keep {shlex.quote(','.join(left_out))}" if command else f"keep={left_out!r}"
+    said = [notice.text for notice in c.noticed]
+    return [*said, f"To compare what was left out, give {keep}."] if left_out else said
 
 
 def _detail(c: Comparison) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 
 def number(value: float) -> str:
@@ -74,3 +75,12 @@ def clip(text: str, length: int) -> str:
     'abc…'
     """
     return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def keep_units(text: str) -> str:
+    """A sentence in which no line ends between a number and its unit.
+
+    >>> keep_units("18 % of A, +0.3 SD")
+    '18\\xa0% of A, +0.3\\xa0SD'
+    """
+    return re.sub(r"(\d) (%|SD|points)", "\\1\u00a0\\2", text)

@@ -95,9 +95,6 @@ def variance_from(s: Sums, estimator: Estimator = "full") -> Tensor:
     """The unbiased variance V from sums (MATHS §2, not the constants that the paper prints)."""
     m, n = s.m, s.n
 
-    def within(total: Tensor, rows: Tensor, squares: Tensor, m: int) -> Tensor:
-        return 2 / _falling(m, 4) * (2 * rows - squares - (2 * m - 3) / (m * (m - 1)) * total**2)
-
     def mixed(product: Tensor, total: Tensor, m: int, n: int) -> Tensor:
         return 8 / (n * _falling(m, 3)) * (product - total * s.sxy / m)
 
@@ -109,25 +106,35 @@ def variance_from(s: Sums, estimator: Estimator = "full") -> Tensor:
         between = cross - s.fxy - (m + n - 1) * s.sxy**2 / (m * n)
         between = 4 / (_falling(m, 2) * _falling(n, 2)) * between
     return (
-        within(s.sxx, s.rxx, s.fxx, m)
-        + within(s.syy, s.ryy, s.fyy, n)
+        variance_within(s.sxx, s.rxx, s.fxx, m)
+        + variance_within(s.syy, s.ryy, s.fyy, n)
         + between
         - mixed(s.tx, s.sxx, m, n)
         - mixed(s.ty, s.syy, n, m)
     )
 
 
+def variance_within(total: Tensor, rows: Tensor, squares: Tensor, m: int) -> Tensor:
+    """The unbiased variance of the mean of K̃xx, from its total, |rx|² and |K̃xx|² (W of MATHS §2)."""
+    return 2 / _falling(m, 4) * (2 * rows - squares - (2 * m - 3) / (m * (m - 1)) * total**2)
+
+
 def second_order_from(s: Sums, estimator: Estimator = "full") -> Tensor:
     """V2, the second-order part of the variance (MATHS §2)."""
     m, n = s.m, s.n
-
-    def within(total: Tensor, rows: Tensor, squares: Tensor, m: int) -> Tensor:
-        centred = squares - 2 / (m - 2) * rows + total**2 / ((m - 1) * (m - 2))
-        return 2 / (_falling(m, 2) * m * (m - 3)) * centred.clamp_min(0)
-
     weight = 4 / (m * (m - 1) ** 3) if estimator == "paired" else 4 / (m * n * (m - 1) * (n - 1))
     between = s.fxy - s.rxy / n - s.cxy / m + s.sxy**2 / (m * n)
-    return within(s.sxx, s.rxx, s.fxx, m) + within(s.syy, s.ryy, s.fyy, n) + weight * between.clamp_min(0)
+    return (
+        second_order_within(s.sxx, s.rxx, s.fxx, m)
+        + second_order_within(s.syy, s.ryy, s.fyy, n)
+        + weight * between.clamp_min(0)
+    )
+
+
+def second_order_within(total: Tensor, rows: Tensor, squares: Tensor, m: int) -> Tensor:
+    """The second-order part of `variance_within`."""
+    centred = squares - 2 / (m - 2) * rows + total**2 / ((m - 1) * (m - 2))
+    return 2 / (_falling(m, 2) * m * (m - 3)) * centred.clamp_min(0)
 
 
 def permutation_variance_from(s: Sums) -> Tensor:

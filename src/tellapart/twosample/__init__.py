@@ -6,16 +6,26 @@ from .equivalence import EquivalenceResult, equivalence_test
 from .findings import Finding, Findings, KSampleResult, TwoSampleResult
 from .fixed import mmd_test, witness_test
 from .learned import learned_test
+from .monitor import BatchRecord, Monitor
 from .planning import Plan, plan
+from .ranked import RankedModel, RankResult, RelativeTest
+from .ranking import rank
+from .reference import Reference
 from .results import LearnedTest, SplitResult, TestResult
 
 __all__ = [
+    "BatchRecord",
     "EquivalenceResult",
     "Finding",
     "Findings",
     "KSampleResult",
     "LearnedTest",
+    "Monitor",
     "Plan",
+    "RankResult",
+    "RankedModel",
+    "Reference",
+    "RelativeTest",
     "SplitResult",
     "TestResult",
     "TwoSampleResult",
@@ -26,6 +36,7 @@ __all__ = [
     "mmd_test",
     "mmd_test_cost",
     "plan",
+    "rank",
     "two_sample_test",
     "witness_test",
 ]

@@ -178,7 +178,7 @@ def k_sample_test(
     design = Design.check(mixed, opened.labels["groups"], opened.labels["strata"], False, equal_groups)
     given = as_kernels(kernels)
     with computing(max_memory, cluster, progress, threads, title="k_sample_test") as compute:
-        ran = _run(mixed, design, permutations, given, seed, compute)
+        ran = run_auto(mixed, design, permutations, given, seed, compute)
         tests = []
         if pairwise and len(mixed.points) > 2:
             for i, j in combinations(range(len(mixed.points)), 2):
@@ -206,14 +206,20 @@ def run_two_sample_test(
     start: float,
 ) -> TwoSampleResult:
     """`two_sample_test` of samples and options that are checked already; ``start`` is when it began."""
-    found = _run(mixed, design, permutations, kernels, seed, compute)
+    found = run_auto(mixed, design, permutations, kernels, seed, compute)
     return TwoSampleResult(**found, seed=seed, seconds=time.perf_counter() - start)
 
 
-def _run(
-    mixed: Mixed, design: Design, permutations: int, kernels: Sequence[Kernel], seed: int, compute: Compute
+def run_auto(
+    mixed: Mixed,
+    design: Design,
+    permutations: int,
+    kernels: Sequence[Kernel],
+    seed: int,
+    compute: Compute,
+    judge: Callable[..., Verdict] = judge_rows,
 ) -> dict[str, Any]:
-    """What results have in common."""
+    """What results have in common; ``judge`` says what the pooled rows come to."""
     rng = np.random.default_rng(seed)
     sizes = [len(part) for part in mixed.points]
     labels = np.repeat(np.arange(len(sizes), dtype=np.uint8), sizes)
@@ -232,7 +238,7 @@ def _run(
     pooled = pool_rows(mixed.points, drawn, rng)
     layout = Layout(sum(len(unit.coordinates) for unit in mixed.units), mixed.categories, mixed.image_shape)
     left = compute.leaving(pooled.labellings.packed.nbytes)
-    verdict = judge_rows(pooled, layout, kernels, rng, left)
+    verdict = judge(pooled, layout, kernels, rng, left)
     effects = Effects(mixed, pooled, verdict.pairs, replace(left, progress=None), design.units)
     return {
         "statistic": verdict.statistic,
@@ -281,10 +287,10 @@ def warn_of_floor(floor: float) -> None:
         warnings.warn(_floor_in_words(floor), stacklevel=3)
 
 
-def check_count(permutations: Any) -> None:
-    """Complain about a number of permutations that is none."""
-    if isinstance(permutations, bool) or not isinstance(permutations, (int, np.integer)) or permutations < 1:
-        raise InputError(f"permutations must be a whole number from 1 up, but is {permutations!r}.")
+def check_count(count: Any, name: str = "permutations") -> None:
+    """Complain about a number of permutations (or of what ``name`` says) that is none."""
+    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
+        raise InputError(f"{name} must be a whole number from 1 up, but is {count!r}.")
 
 
 def as_kernels(kernels: Any) -> list[Kernel]:

@@ -13,6 +13,8 @@ import numpy as np
 from .._util.errors import InputError
 from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
+from .._util.schema import stamp
+from .._util.shown import Shown
 from ..data import reindex
 from ..data.options import check_reading
 from ..engine import MemoryLike, computing
@@ -23,7 +25,7 @@ from .designs import Design, open_with_labels
 
 
 @dataclass(frozen=True, eq=False)
-class EquivalenceResult:
+class EquivalenceResult(Shown):
     """The outcome of `equivalence_test`.
 
     Attributes
@@ -67,11 +69,12 @@ class EquivalenceResult:
 
     def to_dict(self) -> dict[str, Any]:
         """All fields as plain Python values."""
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
+        plain = {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
+        return stamp("equivalence_test") | plain
 
     def to_json(self) -> str:
         """All fields as JSON."""
-        return json.dumps(self.to_dict())
+        return json.dumps(self.to_dict(), allow_nan=False)
 
 
 def equivalence_test(

@@ -110,7 +110,7 @@ class Moments:
     @cached_property
     def counts(self) -> Array:
         """Values that are there, of each sample and column."""
-        return np.maximum(self.found.there.numpy(), 1e-9)
+        return np.asarray(np.maximum(self.found.there.numpy(), 1e-9))
 
     @cached_property
     def offsets(self) -> Array:
@@ -130,7 +130,7 @@ class Moments:
     @cached_property
     def deviations(self) -> Array:
         """Standard deviations over what is there."""
-        return np.sqrt(np.maximum(self.found.squares.numpy() / self.counts - self.offsets**2, 0.0))
+        return np.asarray(np.sqrt(np.maximum(self.found.squares.numpy() / self.counts - self.offsets**2, 0.0)))
 
     @cached_property
     def pairs(self) -> tuple[Array, Array, Array]:
@@ -145,7 +145,7 @@ class Moments:
         """Of each sample and pair, over rows with both values."""
         n, means, deviations = self.pairs
         covariance = self.found.pairs.numpy()[:, 5] / n - means[0] * means[1]
-        return np.clip(covariance / (deviations[0] * deviations[1]), -1, 1)
+        return np.asarray(np.clip(covariance / (deviations[0] * deviations[1]), -1, 1))
 
 
 class Variances(NamedTuple):

@@ -14,6 +14,8 @@ import numpy as np
 from .._util.errors import InputError
 from .._util.progress import ProgressLike, progress_bar
 from .._util.rng import RNG, seed_of
+from .._util.schema import stamp
+from .._util.shown import Shown
 from ..data.lazy import take_rows
 from ..data.mixed import open_mixed
 from ..data.options import check_reading
@@ -34,7 +36,7 @@ _FARTHEST = 1_000
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class Plan(Shown):
     """How many rows a study needs.
 
     Attributes
@@ -81,11 +83,11 @@ class Plan:
     def to_dict(self) -> dict[str, Any]:
         """All fields as plain Python values."""
         found = {k: list(v) if isinstance(v, tuple) else v for k, v in vars(self).items() if not k.startswith("_")}
-        return found | {"rows": None if math.isinf(self.rows) else self.rows}
+        return stamp("plan") | found | {"rows": None if math.isinf(self.rows) else self.rows}
 
     def to_json(self) -> str:
         """All fields as JSON."""
-        return json.dumps(self.to_dict())
+        return json.dumps(self.to_dict(), allow_nan=False)
 
 
 def plan(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import re
 import warnings
 from typing import Any, NamedTuple
@@ -17,7 +18,7 @@ from ..frames import table_from_frame
 from ..sampling import sample_stream
 from ..tables import Table, is_row_number, select_columns, unique_names
 from .base import FileFormat, Opened, Request
-from .text import LATIN_NOTE, find_encoding, measure_text, read_head
+from .text import LATIN_NOTE, find_encoding, is_zipped, measure_text, read_head
 
 #: Memory that a cell takes while it is read, beside its text (as measured).
 _BYTES_PER_CELL = 24
@@ -73,7 +74,9 @@ def _read(pandas: Any, request: Request, encoding: str) -> Opened:
         measure_text(request, 1 + _BYTES_PER_CELL * cells)
     else:
         of_row = len(head.encode()) / max(1, head.count("\n")) + _BYTES_PER_CELL * len(keep)
-        request.check_memory(max_rows * of_row, "Give a smaller {max_rows}.", max_rows=...)
+        # No more than the whole file takes, whose first line may be unlike the others.
+        whole = math.inf if is_zipped(request.data) else request.data.stat().st_size * (1.0 + _BYTES_PER_CELL)
+        request.check_memory(min(max_rows * of_row, whole), "Give a smaller {max_rows}.", max_rows=...)
     options = {
         "sep": layout.separator,
         "decimal": layout.decimal,

@@ -118,7 +118,8 @@ def _members(plan: FeaturePlan, cosines: int) -> list[Member]:
 def _inverse(factor: Tensor) -> Tensor:
     """R^-ᵀ of a triangular R."""
     unit = torch.eye(len(factor), dtype=factor.dtype)
-    return torch.linalg.solve_triangular(factor, unit, upper=False).T.float()
+    found: Tensor = torch.linalg.solve_triangular(factor, unit, upper=False).T.float()
+    return found
 
 
 def _reduce(plan: FeaturePlan, rows: int) -> FeaturePlan:

@@ -107,11 +107,16 @@ def judge_rows(
             some = {member: found for member, found in forms.items() if member.family == family}
             leverages = sum_leverages(plan, contrasts, some, pooled.points, compute) if correct else {}
             answers[family] = judge.kernels(some, leverages)
-        answers["coordinates"], coordinates = judge.coordinates()
-        answers["pairs"], pairs = judge.pairs()
+        return conclude(judge, answers)
+
+
+def conclude(judge: Judge, answers: dict[str, Answer | None]) -> Verdict:
+    """What everything comes to: the answers of kernel families, and those of columns and pairs."""
+    answers["coordinates"], coordinates = judge.coordinates()
+    answers["pairs"], pairs = judge.pairs()
     known = {family: answer for family, answer in answers.items() if answer is not None}
     weights = IMAGE_WEIGHTS if "patches" in known else WEIGHTS
-    return _combine(known, weights, contrasts, coordinates, pairs, plan.left_out)
+    return _combine(known, weights, judge.contrasts, coordinates, pairs, judge.plan.left_out)
 
 
 def _combine(

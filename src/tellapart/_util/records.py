@@ -1,0 +1,140 @@
+"""Trees of dataclasses, arrays and plain values as tensors and JSON, and back: files that hold data and no code."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from .errors import InputError, InputTypeError
+
+#: How deep a tree may be.
+_DEEPEST = 20
+_DTYPES = {"float32": torch.float32, "float64": torch.float64}
+
+
+class Records:
+    """What makes plain values of objects of some classes, and these objects again.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Point:
+    ...     name: str
+    ...     place: Tensor
+    >>> facts, tensors = Records([Point]).pack(Point("a", torch.tensor([1.0, 2.0])))
+    >>> Records([Point]).unpack(facts, tensors)
+    Point(name='a', place=tensor([1., 2.]))
+    """
+
+    def __init__(self, classes: list[type]) -> None:
+        self.classes = {kind.__name__: kind for kind in classes}
+
+    def pack(self, value: Any) -> tuple[Any, dict[str, Tensor]]:
+        """The value as JSON, and its tensors by the names that stand there."""
+        tensors: dict[str, Tensor] = {}
+        return self._pack(value, tensors), tensors
+
+    def _pack(self, value: Any, tensors: dict[str, Tensor]) -> Any:
+        if value is None or isinstance(value, (bool, int, float, str)):
+            return value.item() if isinstance(value, np.generic) else value
+        if isinstance(value, np.generic):
+            return value.item()
+        if isinstance(value, (Tensor, np.ndarray)):
+            return {"array" if isinstance(value, np.ndarray) else "tensor": _keep(value, tensors)}
+        if isinstance(value, torch.dtype):
+            return {"dtype": str(value).removeprefix("torch.")}
+        if isinstance(value, dict):
+            return {"dict": {str(key): self._pack(part, tensors) for key, part in value.items()}}
+        kind = type(value).__name__
+        if self.classes.get(kind) is type(value):
+            return {"class": kind, "fields": {f: self._pack(getattr(value, f), tensors) for f in _fields(type(value))}}
+        if isinstance(value, (tuple, list)):
+            if len(value) > 1 and all(isinstance(part, np.ndarray) and part.ndim == 1 for part in value):
+                lengths = np.array([len(part) for part in value])
+                return {"arrays": _keep(np.concatenate(value), tensors), "lengths": _keep(lengths, tensors)}
+            return [self._pack(part, tensors) for part in value]
+        raise InputTypeError(f"An object of class {kind} cannot be saved.")
+
+    def unpack(self, facts: Any, tensors: Mapping[str, Tensor], depth: int = 0) -> Any:
+        """The value again; a complaint about anything that `pack` would not have written. Lists become tuples."""
+        if depth > _DEEPEST:
+            raise InputError(f"Its header is nested more than {_DEEPEST} deep.")
+        if facts is None or isinstance(facts, (bool, int, float, str)):
+            return facts
+        if isinstance(facts, list):
+            return tuple(self.unpack(part, tensors, depth + 1) for part in facts)
+        keys = set(facts) if isinstance(facts, dict) else set()
+        if keys == {"tensor"} or keys == {"array"}:
+            found = _find(tensors, next(iter(facts.values())))
+            return found if "tensor" in keys else found.numpy()
+        if keys == {"arrays", "lengths"}:
+            whole, lengths = (_find(tensors, facts[key]).numpy() for key in ("arrays", "lengths"))
+            if whole.ndim != 1 or lengths.dtype != np.int64 or lengths.min() < 0 or lengths.sum() != len(whole):
+                raise InputError("Its arrays do not have the lengths that its header says.")
+            return tuple(np.split(whole, np.cumsum(lengths)[:-1]))
+        if keys == {"dtype"} and facts["dtype"] in _DTYPES:
+            return _DTYPES[facts["dtype"]]
+        if keys == {"dict"} and isinstance(facts["dict"], dict):
+            return {key: self.unpack(part, tensors, depth + 1) for key, part in facts["dict"].items()}
+        if keys == {"class", "fields"} and isinstance(facts["class"], str) and isinstance(facts["fields"], dict):
+            kind = self.classes.get(facts["class"])
+            if kind is None or set(facts["fields"]) != set(_fields(kind)):
+                raise InputError(f"It holds a {facts['class']!r} that is not known here: it is of another version.")
+            values = {key: self.unpack(part, tensors, depth + 1) for key, part in facts["fields"].items()}
+            hints = get_type_hints(kind)
+            odd = next((key for key, value in values.items() if not _fits(value, hints[key])), None)
+            if odd is not None:
+                raise InputError(f"Its {odd} of a {facts['class']} is not of the right type.")
+            return kind(**values)
+        raise InputError("Its header says what is not understood.")
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Whether a value is of the type that a field is declared with.
+
+    >>> _fits((1, 2), tuple[int, ...]), _fits((1, "a"), tuple[int, ...]), _fits(None, float | None)
+    (True, False, True)
+    """
+    origin, arguments = get_origin(hint), get_args(hint)
+    if hint is Any or getattr(hint, "_is_protocol", False):
+        return True
+    if origin in (Union, UnionType):
+        return any(_fits(value, part) for part in arguments)
+    if origin is Literal:
+        return isinstance(value, str) and value in arguments
+    if origin is tuple:
+        if arguments[1:] == (...,):
+            return isinstance(value, tuple) and all(_fits(part, arguments[0]) for part in value)
+        return isinstance(value, tuple) and len(value) == len(arguments) and all(map(_fits, value, arguments))
+    if origin is dict:
+        return isinstance(value, dict) and all(_fits(part, arguments[1]) for part in value.values())
+    if hint is float:
+        return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    if hint is int and isinstance(value, bool):
+        return False
+    return isinstance(value, origin or hint)
+
+
+def _fields(kind: type) -> list[str]:
+    return [f.name for f in fields(kind)] if is_dataclass(kind) else list(kind._fields)  # type: ignore[attr-defined]
+
+
+def _keep(value: Tensor | np.ndarray[Any, Any], tensors: dict[str, Tensor]) -> str:
+    name = str(len(tensors))
+    tensors[name] = torch.from_numpy(np.array(value)) if isinstance(value, np.ndarray) else value
+    return name
+
+
+def _find(tensors: Mapping[str, Tensor], name: Any) -> Tensor:
+    if not isinstance(name, str) or name not in tensors:
+        raise InputError("Its header names a tensor that is not there.")
+    found = tensors[name]
+    if found.is_floating_point() and not bool(torch.isfinite(found).all()):
+        raise InputError("It holds numbers that are not finite.")
+    return found

@@ -1,0 +1,86 @@
+"""``tellapart watch``: new files against a reference, one after the other."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import nullcontext
+from pathlib import Path
+
+from .options import add_output, check_output, count, existing, seed, write_output
+
+_EXAMPLES = """\
+examples:
+  tellapart reference last-year.parquet -o reference.tellapart
+  tellapart watch reference.tellapart today.parquet --state state.json
+  tellapart watch reference.tellapart 2026-*.csv --state state.json --report history.html
+  tellapart watch reference.tellapart new.npy --json - --fail-on-difference
+  tellapart watch reference.tellapart new.csv --state s.json --prometheus /var/lib/node_exporter/tellapart.prom
+
+With --state, what was found of earlier batches is read from there and written back after each batch, whole or not at
+all; a file that it knows, by name and contents, is not counted again. So the same command can be given again after
+whatever stopped it. --control says what --alpha means: anytime (the default), the probability of a false alarm over a
+stream without end, by betting; holm, the same, by p-values of single batches; bh, the share of false ones among the
+batches that are flagged. The exit code is 0, or 1 with --fail-on-difference if one of these files is for alarm, or 2
+for bad input."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """A reference, new files, the state, and the output."""
+    parser.description = "Test new files against a reference, with control over false alarms."
+    parser.epilog = _EXAMPLES
+    parser.add_argument("reference", metavar="REFERENCE", help="a file that `tellapart reference` wrote")
+    parser.add_argument("new", nargs="+", metavar="NEW", help="files or folders of images: one batch each, in order")
+    parser.add_argument("--state", type=Path, metavar="FILE", help="what was found of earlier batches, as JSON")
+    test = parser.add_argument_group("the test")
+    test.add_argument("--control", choices=("anytime", "holm", "bh"), default="anytime", help="(%(default)s)")
+    test.add_argument("--alpha", type=float, default=0.01, metavar="P", help="how often it may be wrong (%(default)s)")
+    test.add_argument("--horizon", type=count, default=50, metavar="N", help="holm: batches for half of alpha")
+    test.add_argument("--permutations", type=count, default=999, metavar="N", help="how many (%(default)s)")
+    test.add_argument("--deep", type=count, default=9999, metavar="N", help="for p-values at the floor (%(default)s)")
+    test.add_argument(
+        "--schema",
+        choices=("strict", "normal", "lenient"),
+        default="normal",
+        help="what is an error: columns missing or of another type (normal), unseen texts too (strict), nothing",
+    )
+    test.add_argument("--seed", type=seed, default=0, metavar="N", help="seed of everything random (%(default)s)")
+    compute = parser.add_argument_group("the computation")
+    compute.add_argument("--max-memory", metavar="SIZE", help="such as 1GB (a quarter of what is free)")
+    compute.add_argument("--threads", type=count, metavar="N", help="threads to compute with (all cores)")
+    out = add_output(parser, "the history of all batches")
+    out.add_argument("--prometheus", type=Path, metavar="FILE", help="write metrics for Prometheus' textfile collector")
+    out.add_argument("--fail-on-difference", action="store_true", help="exit with code 1 if there is an alarm")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Test the batches, write state, page and metrics, print what was found."""
+    from .._util.files import atomic_write_text, check_writable
+    from .._util.locks import exclusive
+    from ..twosample import Monitor, Reference
+
+    check_output(options)
+    for path, what in ((options.state, "The state"), (options.prometheus, "The file of metrics")):
+        if path is not None:
+            check_writable(path, what)
+    reference = Reference.load(options.reference)
+    # Two at a time would each write what it knows, and forget the other's batches.
+    with nullcontext() if options.state is None else exclusive(options.state):
+        monitor = Monitor(
+            reference,
+            options.alpha,
+            options.control,
+            state=options.state,
+            permutations=options.permutations,
+            deep=options.deep,
+            horizon=options.horizon,
+            schema=options.schema,
+            rng=options.seed,
+            max_memory=options.max_memory,
+            threads=options.threads,
+        )
+        progress = False if options.quiet else None
+        found = [monitor.add(existing(new), Path(new).name or new, progress=progress) for new in options.new]
+        if options.prometheus is not None:
+            atomic_write_text(options.prometheus, monitor.to_prometheus())
+        write_output(options, monitor, monitor.summary())
+    return int(options.fail_on_difference and any(one in monitor.alarms for one in found))

@@ -1,0 +1,310 @@
+"""How batches are read like a reference that was read before: the same columns, types, categories and scale."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from .._util.errors import InputError
+from .columns import Column, column_from_array
+from .encoding import Encoding
+from .images import Images
+from .lazy import Points
+from .mixed import Unit, _encoded_units, _image_shape, _plain_units
+from .options import ReadOptions
+from .points import open_rows
+from .read import check_content, open_source
+from .sample import Kind
+from .scaling import Levels, Numbers
+from .source import Rows, Source
+from .tables import Table, quote_names, unique_names
+
+#: What is an error: ``"strict"``: every deviation. ``"normal"``: columns that are missing or of another type; texts
+#: that were not seen before, and columns that are new, are noted. ``"lenient"``: nothing; what is missing is missing.
+Strictness: TypeAlias = Literal["strict", "normal", "lenient"]
+#: Texts of a column that are remembered at the most.
+_REMEMBERED = 10_000
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """Where a batch is not built like the reference.
+
+    Attributes
+    ----------
+    kind
+        ``"missing column"``, ``"new column"``, ``"type"`` or ``"unseen category"``.
+    column, count
+        Which column, and how many rows.
+    words
+        The same in words.
+    """
+
+    kind: str
+    column: str
+    count: int
+    words: str
+
+
+@dataclass(frozen=True, eq=False)
+class Schema:
+    """What rows of a reference are, and how later rows become the same numbers.
+
+    Attributes
+    ----------
+    kind, width
+        What rows are, and how many numbers they have.
+    units, image_shape
+        What these numbers are.
+    encoding
+        How rows became numbers; None where they were numbers.
+    columns, kinds
+        Of a table, the names and types of its columns.
+    texts
+        Of a column of text, the texts that occurred.
+    missing, image_size, pixels
+        How it was read: what is done about missing values, the size of images, the shape of images given as rows.
+    features
+        The name of the function of the rows that is compared, if there is one. The function itself is not stored.
+    """
+
+    kind: Kind
+    width: int
+    units: tuple[Unit, ...]
+    image_shape: tuple[int, ...] | None
+    encoding: Encoding | None
+    columns: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    texts: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    missing: str = "error"
+    image_size: tuple[int, ...] | None = None
+    pixels: tuple[int, ...] | None = None
+    features: str | None = None
+
+    @classmethod
+    def fit(cls, data: Any, options: ReadOptions) -> tuple[Schema, Points, tuple[str, ...]]:
+        """The schema of a reference, its rows as numbers, and notes."""
+        rows = open_rows(data, "reference", options)
+        if rows is not None and _image_shape(tuple(rows.shape[1:])) is None:
+            width = int(np.prod(rows.shape[1:]))
+            return cls("rows", width, _plain_units(rows, None, None), None, None), rows, ()
+        source = check_content(open_source(data, "reference", options))
+        images = source.features is None and isinstance(source.content, Images)
+        encoding = Encoding.fit_matched(source, source, standardise="auto" if images else False)
+        if not images:
+            encoding = _open_ended(encoding, options.missing == "indicator")
+        table = source.content if source.features is None and isinstance(source.content, Table) else None
+        texts = {
+            c.name: tuple(sorted(c.used_levels()))[:_REMEMBERED]
+            for c in (table.columns if table is not None else ())
+            if c.kind == "text"
+        }
+        sample = encoding.encode(source)
+        function = options.features
+        found = cls(
+            encoding.kind,
+            sample.values.shape[1],
+            _encoded_units(encoding, source),
+            encoding.image_shape,
+            encoding,
+            () if images else source.columns if source.features is None else encoding.source_columns,
+            () if table is None else tuple(c.kind for c in table.columns),
+            texts,
+            options.missing,
+            options.image_size,
+            options.image_shape,
+            None if function is None else getattr(function, "__name__", type(function).__name__),
+        )
+        return found, sample.values, tuple(f"reference: {note}" for note in source.notes)
+
+    def read(
+        self, batch: Any, name: str, strictness: Strictness, features: Callable[[Tensor], Any] | None
+    ) -> tuple[Tensor, tuple[str, ...], tuple[Deviation, ...]]:
+        """The rows of a batch as numbers, notes, and where it deviates."""
+        if strictness not in ("strict", "normal", "lenient"):
+            raise InputError(f"schema={strictness!r} is not known. Choose 'strict', 'normal' or 'lenient'.")
+        if (features is None) != (self.features is None):
+            what = "was fitted with" if features is None else "was fitted without"
+            raise InputError(f"The reference {what} features.", "Load it with the same {features}.", features=...)
+        if self.encoding is None:
+            found = open_rows(batch, name, ReadOptions())
+            values = _as_numbers(batch, name) if found is None else found[:].detach().cpu().flatten(1)
+            self._check_width(values.shape[1], name)
+            return values, (), ()
+        options = ReadOptions(missing=self.missing, features=features)  # type: ignore[arg-type]
+        if self.kind == "images":
+            options = replace(options, image_size=self.image_size, image_shape=self.pixels)  # type: ignore[arg-type]
+        source = replace(open_source(batch, name, replace(options, features=None)), options=options)
+        deviations: list[Deviation] = []
+        if self.kind == "table":
+            source, deviations = self._as_table(source)
+        elif features is None and self.kind == "rows":
+            source = self._as_rows(source)
+        _complain(deviations, strictness, source.label)
+        source = check_content(source)
+        if source.features is not None:
+            self._check_width(source.features.shape[1], source.label)
+        values = self.encoding.encode(source).values
+        notes = [f"{source.label}: {note}" for note in source.notes]
+        return values, (*notes, *(f"{name}: {one.words}" for one in deviations)), tuple(deviations)
+
+    def check(self) -> None:
+        """Complain about a schema from a file whose parts do not fit together."""
+        places = sorted(place for unit in self.units for place in unit.coordinates)
+        gaps = [unit.gap for unit in self.units if unit.gap is not None]
+        shape = self.image_shape
+        fits = places == list(range(self.width)) and all(0 <= gap < self.width for gap in gaps)
+        fits = fits and (shape is None or (len(shape) in (2, 3) and min(shape) > 0 and math.prod(shape) == self.width))
+        found = self.encoding
+        if found is not None:
+            numbers = [part for part in found.parts if isinstance(part, Numbers)]
+            fits = fits and sum(part.width for part in found.parts) == self.width == len(found.names)
+            fits = fits and len(found.parts) == (len(self.columns) if self.kind == "table" else 1)
+            fits = fits and (self.kind, shape) == (found.kind, found.image_shape) and all(map(_fit, numbers))
+            fits = fits and (self.kind == "images" or self.columns == found.source_columns)
+            fits = fits and (self.kind == "table") == bool(self.kinds) and len(self.kinds) in (0, len(self.columns))
+            fits = fits and (self.kind == "table" or len(numbers) == 1)
+            fits = fits and (self.kind != "images" or found.pixel_range is not None)
+        if not fits or set(self.kinds) - {"number", "boolean", "date", "text"}:
+            raise InputError("What it says of its columns does not fit together.")
+
+    def _check_width(self, width: int, label: str) -> None:
+        known = self.width if self.encoding is None else len(self.encoding.source_columns)
+        if width != known:
+            raise InputError(f"{label} has rows of {width} numbers, but the reference has rows of {known}.")
+
+    def _as_rows(self, source: Source) -> Source:
+        """Rows by position, and a table of numbers too, by name where its columns have the names of the reference's."""
+        content = source.content
+        if isinstance(content, Images):
+            raise InputError(f"{source.label} holds images, but the reference holds rows of numbers.")
+        if isinstance(content, Table):
+            if set(self.columns) <= set(content.names):
+                by_name = {column.name: column for column in content.columns}
+                content = Table(tuple(by_name[name] for name in self.columns))
+            values = content.to_matrix()
+            if values is None:
+                raise InputError(f"{source.label} has columns of text or dates, but the reference has numbers only.")
+            content = Rows(values, content.names)
+        self._check_width(content.values.shape[1], source.label)
+        return replace(source, content=replace(content, names=self.columns))
+
+    def _as_table(self, source: Source) -> tuple[Source, list[Deviation]]:
+        """The columns of the reference in their order, and where they deviate."""
+        content = source.content
+        if isinstance(content, Images):
+            raise InputError(f"{source.label} holds images, but the reference is a table.")
+        if isinstance(content, Rows):
+            if set(self.kinds) - {"number", "boolean"} or content.values.shape[1] != len(self.columns):
+                raise InputError(f"{source.label} is an array, but the reference is a table. Give a table.")
+            columns = [column_from_array(name, content.values[:, k], name) for k, name in enumerate(self.columns)]
+            content = Table(tuple(columns))
+        by_name, rows = {column.name: column for column in content.columns}, len(content)
+        found, deviations = [], []
+        for name, kind in zip(self.columns, self.kinds, strict=True):
+            column = by_name.pop(name, None)
+            if column is None:
+                deviations.append(Deviation("missing column", name, rows, f"the column {name!r} is missing."))
+                column = Column(name, "number", np.full(rows, np.nan))
+            elif column.kind != kind and not column.missing.all() and {column.kind, kind} != {"boolean", "number"}:
+                words = f"the column {name!r} holds {column.kind}, and in the reference {kind}."
+                deviations.append(Deviation("type", name, int((~column.missing).sum()), words))
+            column = _as_kind(column, kind)
+            if kind == "text":
+                known = set(self.texts.get(name, ()))
+                new = {text: count for text, count in column.used_levels().items() if text not in known}
+                if new and len(known) < _REMEMBERED:
+                    count = sum(new.values())
+                    words = (
+                        f"{count} of {rows} rows have a {name!r} not in the reference: {quote_names(sorted(new), 5)}."
+                    )
+                    deviations.append(Deviation("unseen category", name, count, words))
+            found.append(column)
+        if by_name:
+            words = f"columns that the reference has not are left out: {quote_names(by_name, 5)}."
+            deviations.append(Deviation("new column", ", ".join(by_name), rows, words))
+        return replace(source, content=Table(tuple(found))), deviations
+
+
+def _fit(part: Numbers) -> bool:
+    """Whether the arrays of a part have the lengths and types that they should have."""
+    arrays = (part.shift, part.factor, part.fill)
+    fits = all(array.dtype.kind == "f" and array.shape == (len(part.shift),) for array in arrays)
+    gaps = part.gaps
+    whole = gaps.ndim == 1 and gaps.dtype.kind in "iu"
+    return fits and whole and (not len(gaps) or (int(gaps.min()) >= 0 and int(gaps.max()) < len(part.shift)))
+
+
+def _complain(deviations: list[Deviation], strictness: Strictness, label: str) -> None:
+    bad = {"strict": {"missing column", "new column", "type", "unseen category"}, "normal": {"missing column", "type"}}
+    found = [one.words for one in deviations if one.kind in bad.get(strictness, ())]
+    if found:
+        raise InputError(
+            f"{label} is not built like the reference: {' '.join(found)}",
+            "Mend it, or give {schema} to count and note this instead.",
+            schema="lenient" if strictness == "normal" else "normal",
+        )
+
+
+def _open_ended(encoding: Encoding, gaps: bool) -> Encoding:
+    """With a place for texts that were not seen, and with ``gaps`` for what may be missing later."""
+    parts, names, columns, start = [], [], [], 0
+    for k, part in enumerate(encoding.parts):
+        if isinstance(part, Levels):
+            name = encoding.source_columns[k]
+            part = replace(part, other=True, missing=part.missing or gaps)
+            new = part.names(name)
+            origins = [name] * len(new)
+        else:
+            own = encoding.source_columns if encoding.kind != "table" else (encoding.source_columns[k],)
+            part = replace(part, gaps=np.arange(len(own))) if gaps else part
+            new = [*own, *(f"{own[g]} is missing" for g in part.gaps)]
+            origins = [*own, *(own[g] for g in part.gaps)]
+        start += part.width
+        parts.append(part)
+        names += new
+        columns += origins
+    return replace(encoding, parts=tuple(parts), names=unique_names(names), columns=tuple(columns))
+
+
+def _as_kind(column: Column, kind: str) -> Column:
+    """A column as the type that the reference has; what cannot be is missing."""
+    if column.kind == kind:
+        return column
+    if kind == "text":
+        cells = np.array([column.cell(i) or None for i in range(len(column))], object)
+        return column_from_array(column.name, cells, column.name, categorical=True)
+    if column.kind != "text":
+        return replace(column, kind=kind)  # type: ignore[arg-type]
+    numbers = np.array([*map(_number, column.levels), np.nan])
+    return Column(column.name, kind, numbers[column.values])  # type: ignore[arg-type]
+
+
+def _number(text: str) -> float:
+    try:
+        found = float(text)
+    except ValueError:
+        return np.nan
+    return found if np.isfinite(found) else np.nan
+
+
+def _as_numbers(batch: Any, name: str) -> Tensor:
+    """A table of numbers where the reference is rows: by position."""
+    source = check_content(open_source(batch, name, ReadOptions()))
+    content = source.content
+    values = (
+        content.values if isinstance(content, Rows) else content.to_matrix() if isinstance(content, Table) else None
+    )
+    if values is None:
+        raise InputError(f"{source.label} does not hold rows of numbers, but the reference does.")
+    return torch.from_numpy(np.array(values, np.float64 if values.dtype.itemsize > 4 else np.float32))
+
+
+#: What a schema is made of, for files.
+PARTS = [Schema, Unit, Encoding, Numbers, Levels]

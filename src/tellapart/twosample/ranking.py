@@ -1,0 +1,294 @@
+"""Which of several samples is closest to a reference: generators against the data they should look like."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import Any, TypeAlias
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from .. import engine
+from .._util.errors import InputError, InputTypeError
+from .._util.progress import ProgressLike
+from .._util.rng import RNG, seed_of
+from ..data import Points, take_rows
+from ..data.mixed import Mixed, open_mixed
+from ..data.options import check_reading
+from ..engine import Compute, MemoryLike, Sums, computing
+from ..kernels import Grid, Kernel, Mixture, as_kernel
+from ..learning.bandwidths import median_distance
+from ..learning.discriminant import fit_witness
+from ..learning.fitting import Settings, learn_kernel
+from ..stats.auc import auc_and_error
+from ..stats.formulas import estimate_from
+from ..stats.pvalues import check_level
+from ..stats.relative import relative_from
+from .findings import holm
+from .ranked import RankedModel, RankResult, RelativeTest, Scale
+
+Array: TypeAlias = "np.ndarray[Any, Any]"
+
+#: Bandwidths of the kernel that is not chosen, in median distances of the reference.
+FACTORS = (0.125, 0.25, 0.5, 1.0, 2.0)
+#: Kernels that can be learned. That of a witness is one function, which is no distance.
+LEARNED = ("rbf", "ard", "full", "deep")
+#: Rows of each sample at the most that say how separable a model is.
+_SEPARATED = 4_000
+#: Images of each side that tell a model and the reference apart.
+SHOWN = 16
+
+
+def rank(
+    reference: Any,
+    models: Mapping[str, Any] | Sequence[Any],
+    kernel: Any = None,
+    *,
+    alpha: float = 0.05,
+    train: float = 0.5,
+    learning: Mapping[str, Any] | None = None,
+    measures: bool = True,
+    features: Callable[[Tensor], Any] | None = None,
+    rng: RNG = None,
+    max_memory: MemoryLike = None,
+    threads: int | None = None,
+    progress: ProgressLike = None,
+    **reading: Any,
+) -> RankResult:
+    """Rank samples by how close they are to a reference, and say which of them can be told apart.
+
+    Each two models are compared by MMD²(reference, a) - MMD²(reference, b) over its standard error, which takes into
+    account that both share the reference (Bounliphone et al. 2016; the unbiased variance of MATHS §10). The p-values
+    are two-sided, from the normal law (asymptotic), and adjusted for all pairs (Holm).
+
+    Parameters
+    ----------
+    reference
+        The data that the models should look like; at least 4 rows. Anything that `read` takes.
+    models
+        Two or more samples by name, or in a list; their sizes may differ.
+    kernel
+        None: a sum of Gaussians at 1/8 to 2 median distances of the reference, which does not depend on the models. Or
+        a kernel. Or ``"rbf"``, ``"ard"``, ``"full"``, ``"deep"``: learned, to tell the reference from all models
+        together, on a part of the rows that is not tested.
+    alpha
+        The level at which models count as told apart, all pairs together.
+    train
+        The share of rows that a kernel is learned from.
+    learning
+        More arguments for `fit_kernel`.
+    measures
+        Also tell how Gaussians of single bandwidths rank the models, and how well a classifier (a kernel ridge
+        regression) separates each from the reference: a note says where these disagree.
+    features
+        A function or module applied to the rows, whose output is compared: an embedding of images.
+    rng
+        For splits and learning.
+    max_memory, threads, progress, **reading
+        As in `mmd_test`.
+
+    Returns
+    -------
+    RankResult
+
+    Examples
+    --------
+    >>> import numpy as np, tellapart as ta
+    >>> rng = np.random.default_rng(0)
+    >>> real = rng.normal(size=(300, 2))
+    >>> result = ta.rank(real, {"good": rng.normal(size=(300, 2)), "bad": rng.normal(size=(200, 2)) + 1}, rng=0)
+    >>> result.order
+    ('good', 'bad')
+    >>> print(result.words)
+    good is closer to the reference than bad.
+    """
+    start, seed = time.perf_counter(), seed_of(rng)
+    check_level(alpha)
+    names, data = _split_names(models)
+    options = check_reading({"features": features, "rng": seed, "max_memory": max_memory, **reading})
+    mixed = open_mixed([reference, *data], ("reference", *names), options, at_least=4)
+    if kernel is None or isinstance(kernel, str):
+        mixed = _on_one_scale(mixed)
+    with computing(max_memory, None, progress, threads, title="rank") as compute, torch.no_grad():
+        tested, chosen, how = _choose_kernel(mixed.points, kernel, train, learning, seed, compute)
+        parts = len(data) + 1
+        sums = [
+            engine.sums(chosen, tested[0], other, compute=compute.phase(k, parts)) for k, other in enumerate(tested[1:])
+        ]
+        scales = _by_scale(tested, names, alpha, seed, compute.phase(len(data), parts)) if measures else []
+        separated = _separate(mixed.points, names, seed, compute.here()) if measures else {}
+        found = [
+            _describe(name, one, separated.get(name), len(given), (tested[0], points), mixed.image_shape)
+            for name, one, given, points in zip(names, sums, mixed.points[1:], tested[1:], strict=True)
+        ]
+    return RankResult.of(
+        found,
+        _compare(names, sums),
+        alpha=alpha,
+        kernel=chosen,
+        learned=how,
+        scales=scales,
+        rows=len(tested[0]),
+        image_shape=mixed.image_shape,
+        notes=mixed.notes,
+        seed=seed,
+        seconds=time.perf_counter() - start,
+    )
+
+
+def _split_names(models: Any) -> tuple[tuple[str, ...], list[Any]]:
+    if isinstance(models, Mapping):
+        names, data = tuple(map(str, models)), list(models.values())
+    elif isinstance(models, (list, tuple)):
+        data = list(models)
+        names = tuple(f"model {k}" for k in range(len(data)))
+    else:
+        raise InputTypeError("models must be a dict or a list of samples.")
+    if len(data) < 2:
+        raise InputError(f"rank compares two or more models, but got {len(data)}.")
+    if len(set(names)) < len(names) or "reference" in names:
+        raise InputError("Models must have names of their own, and none may be called 'reference'.")
+    return names, data
+
+
+def _on_one_scale(mixed: Mixed) -> Mixed:
+    """Columns of tables divided by their deviation in the reference, the indicators of a category together."""
+    if mixed.kind != "table":
+        return mixed
+    first = mixed.points[0][:].double()
+    centre, scale = first.mean(0), first.std(0)
+    for unit in mixed.units:
+        places = list(unit.coordinates)
+        together = float(scale[places].square().sum().sqrt())
+        # A column that is constant in the reference stays as it is.
+        scale[places] = together if together > 1e-9 * float(centre[places].abs().max()) else 1.0
+    return replace(mixed, points=tuple((part[:].double() - centre) / scale for part in mixed.points))
+
+
+def _choose_kernel(
+    points: Sequence[Points], kernel: Any, train: float, learning: Any, seed: int, compute: Compute
+) -> tuple[list[Points], Kernel, str | None]:
+    """The rows that are tested, the kernel, and what was learned."""
+    if kernel is None:
+        return list(points), Mixture([factor * median_distance(points[:1], seed) for factor in FACTORS]), None
+    if not isinstance(kernel, str):
+        found = as_kernel(kernel)
+        if found.members > 1 or found.witness_function is not None:
+            raise InputTypeError("rank needs a single kernel, not a Grid and not a Witness.")
+        return list(points), found, None
+    if kernel not in LEARNED:
+        raise InputError(f"kernel={kernel!r} is not known. Choose one of {', '.join(map(repr, LEARNED))}.")
+    if not 0 < train < 1:
+        raise InputError(f"train must be a share between 0 and 1, but is {train!r}.")
+    settings = Settings.from_mapping("t", learning)
+    draws = np.random.default_rng(seed)
+    learned, tested = [], []
+    for part in points:
+        order = draws.permutation(len(part))
+        cut = round(train * len(part))
+        if cut < 8 or len(part) - cut < 4:
+            raise InputError(
+                f"A kernel is learned from at least 8 rows of each sample, and 4 are tested, of {len(part)}."
+            )
+        learned.append(part[torch.from_numpy(np.sort(order[:cut]))])
+        tested.append(take_rows(part, np.sort(order[cut:])))
+    # All models count alike, whatever their sizes.
+    least = min(len(part) for part in learned[1:])
+    others = torch.cat([part[torch.from_numpy(draws.permutation(len(part))[:least])] for part in learned[1:]])
+    with torch.enable_grad():
+        found, _ = learn_kernel(learned[0], others, kernel, settings, seed, compute.here())
+    return tested, found.requires_grad_(False), kernel
+
+
+def _describe(
+    name: str,
+    s: Sums,
+    separated: tuple[float, float] | None,
+    rows: int,
+    points: tuple[Points, Points],
+    image_shape: tuple[int, ...] | None,
+) -> RankedModel:
+    found = estimate_from(s)
+    # Leave one out: a row is always like itself. The kernel may have been shifted, and the witness then is too.
+    witness = (s.rx / (s.m - 1) - s.rho / s.n).numpy(), (s.kap / s.m - s.ry / (s.n - 1)).numpy()
+    images = None
+    if image_shape is not None:
+        telling = np.argsort(-witness[0])[:SHOWN], np.argsort(witness[1])[:SHOWN]
+        images = tuple(_as_rows(part, rows) for part, rows in zip(points, telling, strict=True))
+    return RankedModel(
+        name=name,
+        rows=rows,
+        tested=s.n,
+        mmd2=float(found.mmd2),
+        error=float(found.positive_variance) ** 0.5,
+        auc=None if separated is None else separated[0],
+        auc_error=None if separated is None else separated[1],
+        witness=witness,
+        images=None if images is None else (images[0], images[1]),
+    )
+
+
+def _as_rows(points: Points, rows: Array) -> Array:
+    found: Array = points[torch.from_numpy(rows)].detach().cpu().float().flatten(1).numpy()
+    return found
+
+
+def _compare(names: Sequence[str], sums: Sequence[Sums]) -> list[RelativeTest]:
+    """Each two of the models, the closer one first."""
+    found = []
+    for i, j in combinations(range(len(names)), 2):
+        relative = relative_from(sums[i], sums[j])
+        a, b = (i, j) if float(relative.difference) <= 0 else (j, i)
+        z = abs(float(relative.z))
+        pvalue = _two_sided(z)
+        error = float(relative.positive_variance) ** 0.5
+        found.append(RelativeTest(names[a], names[b], abs(float(relative.difference)), error, z, pvalue, pvalue))
+    adjusted = holm([one.pvalue_alone for one in found])
+    return [replace(one, pvalue=p) for one, p in zip(found, adjusted, strict=True)]
+
+
+def _two_sided(z: float) -> float:
+    """The p-value of a normal ratio, which is never 0."""
+    return max(float(2 * torch.special.ndtr(torch.tensor(-z, dtype=torch.float64))), 1e-300)
+
+
+def _by_scale(points: Sequence[Points], names: Sequence[str], alpha: float, seed: int, compute: Compute) -> list[Scale]:
+    """How Gaussians of single bandwidths rank the models: they may disagree."""
+    median = median_distance(points[:1], seed)
+    grid = Grid([factor * median for factor in FACTORS])
+    sums = [engine.sums(grid, points[0], other, compute=compute.phase(0, 1)) for other in points[1:]]
+    values = torch.stack([estimate_from(one).mmd2 for one in sums])
+    found = []
+    for k, factor in enumerate(FACTORS):
+        tests = []
+        for i, j in combinations(range(len(names)), 2):
+            z = float(relative_from(sums[i], sums[j]).z[k])
+            closer, farther = (names[i], names[j]) if z <= 0 else (names[j], names[i])
+            tests.append((closer, farther, _two_sided(abs(z))))
+        adjusted = holm([p for *_, p in tests])
+        beats = tuple((a, b) for (a, b, _), p in zip(tests, adjusted, strict=True) if p <= alpha)
+        order = tuple(names[i] for i in values[:, k].argsort().tolist())
+        found.append(Scale(factor * median, factor, order, beats))
+    return found
+
+
+def _separate(
+    points: Sequence[Points], names: Sequence[str], seed: int, compute: Compute
+) -> dict[str, tuple[float, float]]:
+    """The AUC of a witness that was learned on other rows, and its standard error, for each model."""
+    found = {}
+    for k, name in enumerate(names, 1):
+        draws = np.random.default_rng([seed, k])
+        halves: list[tuple[Tensor, Tensor]] = []
+        for part in (points[0], points[k]):
+            rows = np.array_split(draws.permutation(len(part))[:_SEPARATED], 2)
+            halves.append((part[torch.from_numpy(np.sort(rows[0]))], part[torch.from_numpy(np.sort(rows[1]))]))
+        (x, x_held_out), (y, y_held_out) = halves
+        witness, _ = fit_witness(x, y, draws, compute)
+        scores = [witness.values(part.float().flatten(1)).numpy() for part in (x_held_out, y_held_out)]
+        found[name] = auc_and_error(*scores)
+    return found

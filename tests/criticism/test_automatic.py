@@ -1,0 +1,217 @@
+"""compare by default: every row tested and judged, what is noticed first, slices, and original row numbers."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from two_tables import tables
+
+import tellapart as ta
+from tellapart.criticism.folds import draw_folds, find_units, hash_rows
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+FAST = {"permutations": 99, "rng": 0}
+
+
+def test_the_test_is_that_of_two_sample_test():
+    X, Y = tables(n=120, income=4.0)
+    c, t = ta.compare(X, Y, **FAST), ta.two_sample_test(X, Y, 99, rng=0)
+    assert (c.pvalue, c.statistic) == (t.pvalue, t.statistic)
+    assert [one.pvalue for one in c.columns] == [one.pvalue for one in t.coordinates]
+    assert c.named_columns[0].name == "income"
+    assert set(c.families) == set(t.families)
+    assert (len(c.witness_x), len(c.witness_y), c.weights, c.kernel, c.learned) == (120, 120, None, None, None)
+    low, high = c.auc_interval
+    assert 0.5 < low < c.auc < high < 1
+    assert c.distance_interval[0] < c.distance < c.distance_interval[1]
+    stored = json.loads(c.to_json())
+    assert stored["named"]["columns"] == ["income"]
+    assert stored["columns"][0]["interval"][0] > 0
+    assert "income: more spread out in Y, SD " in c.summary()
+
+
+def test_arrays_and_the_same_seed():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(90, 3)), rng.normal(size=(70, 3)) + np.array([1, 0, 0])
+    first, again = (ta.compare(X, Y, **FAST) for _ in range(2))
+    assert np.array_equal(first.witness_x, again.witness_x)
+    assert (first.pvalue, first.auc) == (again.pvalue, again.auc)
+    assert first.pvalue == ta.two_sample_test(X, Y, 99, rng=0).pvalue
+    assert first.witness_x.mean() > first.witness_y.mean()
+    at = first.witness([[-2.0, 0, 0], [3.0, 0, 0]])
+    assert at[0] > 0 > at[1]
+
+
+def test_options_of_the_other_test_are_refused():
+    X, Y = tables(n=30)
+    with pytest.raises(ValueError, match=r"swap is an option of a learned test\. Name one with test='ard'"):
+        ta.compare(X, Y, swap=True)
+    with pytest.raises(ValueError, match="paired is an option of the automatic test"):
+        ta.compare(X, Y, "ard", paired=True)
+    with pytest.raises(ValueError, match="two names of one argument"):
+        ta.compare(X, Y, "ard", kernel="rbf")
+
+
+def people(n=200, seed=0, month=1, fog=0.1):
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "id": np.arange(n) + 1000 * month,
+            "date": pd.Timestamp(f"2024-{month:02}-01") + pd.to_timedelta(rng.integers(0, 28, n), unit="D"),
+            "unit": "mm",
+            "note": [f"text {k}" for k in rng.integers(0, 10**9, n)],
+            "fog": rng.random(n) < fog,
+            "rain": rng.gamma(2, 2, n),
+            "wind": rng.choice(["N", "S", "E"] + (["W"] if month > 1 else []), n),
+        }
+    )
+
+
+def test_what_a_person_would_notice_is_said_and_left_out():
+    X, Y = people(), people(seed=1, month=2, fog=0.45)
+    c = ta.compare(X, Y, names=("May", "June"), **FAST)
+    kinds = {notice.columns[0]: (notice.kind, notice.left_out) for notice in c.noticed if notice.columns}
+    assert kinds == {
+        "id": ("disjoint ranges", True),
+        "date": ("disjoint ranges", True),
+        "unit": ("constant", True),
+        "note": ("identifier", True),
+        "wind": ("new categories", False),
+    }
+    assert {one.name for one in c.columns} == {"fog", "rain", "wind"}
+    assert {one.name for one in c.named_columns} == {"fog", "wind"}
+    assert "fog: yes " in c.summary()
+    assert "To compare what was left out, give keep=['id', 'date', 'unit', 'note']" in c.summary()
+    assert "2024-01-01 to 2024-01-28 in May" in c.summary()
+    assert len(c.witness(Y)) == 200
+    kept = ta.compare(X, Y, keep=["date"], drop=["note", "id"], **FAST)
+    assert "date" in {one.name for one in kept.columns}
+    with pytest.raises(ValueError, match="no column 'dat' to keep"):
+        ta.compare(X, Y, keep=["dat"], **FAST)
+
+
+def test_rows_that_both_have_and_files_given_twice(tmp_path):
+    X, Y = tables(n=100)
+    Y = pd.concat([Y[:60], X[:40]])
+    c = ta.compare(X, Y, **FAST)
+    assert c.noticed[0].kind == "shared rows"
+    assert c.noticed[0].count == 40
+    assert c.summary().startswith("First: 40 of the 100 rows of X are in Y too.")
+    X.to_csv(tmp_path / "a.csv", index=False)
+    same = ta.compare(tmp_path / "a.csv", tmp_path / "a.csv", **FAST)
+    assert same.noticed[0].text.startswith("The same file was given twice")
+    assert same.pvalue == 1
+    assert same.auc == pytest.approx(0.5)  # copies are never judged by each other
+    assert same.names[0] != same.names[1]
+    twice = ta.compare(pd.concat([X, X[:30]]), Y[:60], **FAST)
+    assert "duplicated rows" in {notice.kind for notice in twice.noticed}
+
+
+def test_a_measured_column_is_compared_even_where_ranges_do_not_overlap():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(50, 2)), rng.normal(size=(50, 2)) + np.array([30, 0])
+    c = ta.compare(X, Y, **FAST)
+    assert [(n.kind, n.left_out) for n in c.noticed] == [("disjoint ranges", False)]
+    assert c.named_columns[0].name == "0"
+
+
+def test_row_numbers_and_items_are_the_users(tmp_path):
+    X, Y = tables(n=80, income=3.0)
+    X["name"], Y["name"] = ([f"{k}{i}" for i in range(80)] for k in "xy")
+    X.loc[[0, 5], "age"] = np.nan
+    c = ta.compare(X, Y, items="name", missing="drop", **FAST)
+    assert c.rows_x.tolist() == [i for i in range(80) if i not in (0, 5)]
+    assert "name" not in {one.name for one in c.columns}
+    for one in c.exemplars(3):
+        assert one.item == f"{one.sample.lower()}{one.row}"
+        assert one.where == f"row {one.row}"
+    assert "position" not in json.loads(c.to_json())["exemplars"][0]
+    given = ta.compare(X.drop(columns="name"), Y.drop(columns="name"), items=(X.name, Y.name), missing="drop", **FAST)
+    assert given.items[0][0] == "x1"
+    with pytest.raises(ValueError, match="items must have one for each row"):
+        ta.compare(X.drop(columns="name"), Y.drop(columns="name"), items=([1], [2]), missing="drop", **FAST)
+
+
+def test_a_slice_is_found_on_one_half_and_counted_on_the_other():
+    rng = np.random.default_rng(0)
+
+    def frame(n, segment):
+        found = pd.DataFrame({"age": rng.uniform(20, 60, n).round(), "hours": rng.uniform(20, 60, n).round()})
+        inside = (found.age <= 30) & (found.hours > 45)
+        return found[inside | (rng.random(n) < 1 / segment)][: n // 4].reset_index(drop=True)
+
+    X, Y = frame(4000, 1.0), frame(4000, 3.0)
+    c = ta.compare(X, Y, **FAST)
+    best = c.named_slices[0]
+    assert {condition.column for condition in best.conditions} <= {"age", "hours"}
+    assert best.share_y > 1.7 * best.share_x
+    rows = X.iloc[c.rows_x[best.members_x]]
+    for condition in best.conditions:
+        values = rows[condition.column]
+        assert ((values > condition.value) if condition.relation == ">" else (values <= condition.value)).all()
+    assert f"{best.text}: " in c.summary()
+
+
+def test_slices_hold_their_level():
+    named = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        c = ta.compare(rng.normal(size=(200, 3)), rng.normal(size=(200, 3)), permutations=49, rng=seed)
+        named += any(one.pvalue <= 0.1 for one in c.slices)
+    assert named <= 7  # of 20 at level 0.1
+
+
+def test_clusters_of_images():
+    from sklearn.datasets import load_digits
+
+    digits = load_digits()
+    order = np.random.default_rng(0).permutation(len(digits.images))
+    images, labels = digits.images[order], digits.target[order]
+    X, Y = images[:800], images[800:][labels[800:] != 3]
+    c = ta.compare(X, Y, **FAST)
+    best = c.named_slices[0]
+    assert best.conditions == ()
+    assert best.share_x > best.share_y
+    assert np.mean(labels[:800][c.rows_x[best.members_x[:20]]] == 3) > 0.5
+
+
+def test_groups_pairs_and_kernels():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(60, 2)), rng.normal(size=(60, 2)) + 1
+    groups = np.repeat(np.arange(40), 3)
+    c = ta.compare(X, Y, groups=groups, **FAST)
+    assert c.reject()
+    narrow = ta.compare(X, Y, **FAST)
+    assert c.columns[0].interval != narrow.columns[0].interval
+    paired = ta.compare(X, X + 0.3 + 0.05 * rng.normal(size=(60, 2)), paired=True, **FAST)
+    low, high = paired.columns[0].interval
+    assert high - low < 0.2  # what is common to the pair does not count
+    assert ta.compare(X, Y, kernels=[ta.kernels.Gaussian(1.0)], **FAST).reject()
+
+
+def test_units_stay_in_one_fold():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(200, 2))
+    values[100:120] = values[:20]
+    import torch
+
+    labels = np.repeat([0, 1], 100)
+    units = find_units(hash_rows(torch.from_numpy(values)), np.repeat(np.arange(100), 2))
+    folds, count = draw_folds(units, labels, rng)
+    assert count == 6
+    assert (folds[100:120] == folds[:20]).all()
+    assert (folds[::2] == folds[1::2]).all()
+    # Of few different rows, equal ones are no copies.
+    assert len(np.unique(find_units(hash_rows(torch.from_numpy(values.round() > 0)), None))) == 200
+
+
+def test_few_rows():
+    rng = np.random.default_rng(0)
+    for m, n in ((2, 2), (3, 5), (6, 40)):
+        c = ta.compare(rng.normal(size=(m, 2)), rng.normal(size=(n, 2)), permutations=19, rng=0)
+        assert 0 <= c.auc_interval[0] <= c.auc_interval[1] <= 1
+        assert np.isfinite(c.witness_x).all()
+        json.loads(c.to_json())

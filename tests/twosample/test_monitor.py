@@ -1,0 +1,208 @@
+"""A stream of batches: levels, bets, and a state that nothing can spoil."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import tellapart as ta
+from tellapart.stats.betting import Betting, Group
+from tellapart.twosample.control import flag_history, spend_levels, spent_level
+
+
+def rows(n, seed=0, shift=0.0):
+    return np.random.default_rng(seed).normal(size=(n, 3)) + shift
+
+
+@pytest.fixture(scope="module")
+def reference():
+    return ta.Reference.fit(rows(3000), rng=0)
+
+
+def test_levels_sum_to_alpha():
+    total = sum(spent_level(k, 0.05, 3) for k in range(3 * (2**12 - 1)))
+    assert total == pytest.approx(0.05 * (1 - 2**-12))
+    # The level of an alarm is handed on: never more is at stake than alpha.
+    levels = spend_levels([1e-9] * 3, 0.05, 3)
+    assert levels == pytest.approx([0.05 / 6, 2 * 0.05 / 6, 3 * 0.05 / 6])
+
+
+def test_spending_keeps_the_family_wise_error():
+    rng = np.random.default_rng(0)
+    wrong = 0
+    for _ in range(2000):
+        # One reference for all: p-values that depend on each other.
+        pvalues = np.clip(rng.uniform(size=100) * rng.uniform(0.5, 1.5), 0, 1)
+        pvalues = np.maximum(pvalues, rng.uniform(size=100))
+        wrong += any(p <= level for p, level in zip(pvalues, spend_levels(pvalues.tolist(), 0.1, 20), strict=True))
+    assert wrong / 2000 <= 0.1 + 3 * np.sqrt(0.09 / 2000)
+
+
+def test_flags_are_those_of_benjamini_and_hochberg():
+    assert flag_history([], 0.1) == []
+    assert flag_history([0.02, 0.03, 0.04], 0.05) == [True] * 3
+    assert flag_history([0.04, 0.5, 0.6], 0.05) == [False] * 3
+
+
+@pytest.mark.parametrize("control", ["holm", "bh", "anytime"])
+def test_a_drift_is_found(reference, control):
+    monitor = reference.monitor(0.05, control, rng=0, permutations=199, deep=999, horizon=20)
+    for k in range(12):
+        monitor.add(rows(60, 100 + k, 1.0 if k >= 6 else 0.0))
+    assert monitor.alarmed
+    assert all(one.number >= 6 for one in monitor.alarms)
+    assert {column["name"] for column in monitor.records[-1].columns} == {"0", "1", "2"}
+    assert monitor.records[-1].level is None or control == "holm"
+    assert "0.05" in monitor.guarantee
+    assert "alarm" in monitor.summary()
+    assert "tellapart_batches_total 12" in monitor.to_prometheus()
+    assert json.loads(monitor.to_json())["alarms"] == [one.name for one in monitor.alarms]
+
+
+def test_small_pvalues_are_looked_at_again(reference):
+    monitor = reference.monitor(0.05, "holm", rng=0, permutations=99, deep=999)
+    assert monitor.add(rows(60, 1)).permutations == 99
+    far = monitor.add(rows(60, 1, 2.0))
+    assert far.permutations == 999
+    assert far.pvalue == 0.001
+
+
+def test_the_state_goes_on(reference, tmp_path):
+    path = tmp_path / "state.json"
+    options = {"rng": 3, "permutations": 99}
+    whole = reference.monitor(state=tmp_path / "whole.json", **options)
+    for k in range(5):
+        whole.add(rows(40, 50 + k), f"day {k}")
+        # A new process each day, which may give the same batch twice.
+        for _ in range(2):
+            reference.monitor(state=path, **options).add(rows(40, 50 + k), f"day {k}")
+    assert path.read_bytes() == (tmp_path / "whole.json").read_bytes()
+    assert len(json.loads(path.read_text())["batches"]) == 5
+
+
+def test_every_row_of_the_reference_is_bet_on_once(reference):
+    monitor = reference.monitor(rng=0, permutations=19)
+    used = []
+    for k in range(4):
+        before = monitor.used
+        record = monitor.add(rows(30, k))
+        used += range(before, before + record.fresh)
+    assert len(set(used)) == len(used) == monitor.used
+    assert max(used) < monitor.features.fresh < len(reference.contents.rows)
+
+
+def test_a_reference_that_is_used_up_says_so():
+    monitor = ta.Reference.fit(rows(40), rng=0).monitor(rng=0, permutations=19)
+    notes = [monitor.add(rows(30, k)).notes for k in range(60)]
+    assert not any("bet on" in note for note in notes[0])
+    assert any("bet on" in note for note in notes[-1])
+    assert np.isfinite(monitor.betting.capital)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("not json", "no JSON"),
+        ("[]", "none of a monitor"),
+        ({"format": "x"}, "another version"),
+        ({"reference": "x"}, "reference"),
+        ({"alpha": 0.5}, "alpha"),
+        ({"used": 10**9}, "damaged"),
+        ({"used": "x"}, "damaged"),
+        ({"batches": [{}]}, "damaged"),
+        ({"batches": []}, "damaged"),
+        ({"betting": {}}, "damaged"),
+    ],
+)
+def test_states_that_do_not_fit(reference, tmp_path, change, message):
+    path = tmp_path / "state.json"
+    reference.monitor(state=path, rng=0, permutations=19).add(rows(20, 1), "a")
+    state = change if isinstance(change, str) else json.dumps(json.loads(path.read_text()) | change)
+    path.write_text(state)
+    with pytest.raises(ValueError, match=message):
+        reference.monitor(state=path, rng=0, permutations=19)
+    assert path.read_text() == state
+
+
+def test_bad_options(reference):
+    with pytest.raises(ValueError, match="control"):
+        reference.monitor(control="sometimes")
+    with pytest.raises(ValueError, match="alpha"):
+        reference.monitor(2)
+    with pytest.raises(ValueError, match="horizon"):
+        reference.monitor(horizon=0)
+
+
+def bets(seed, batches, size, shift=0.0, start=0, d=8):
+    """The largest capital there was, and the batch at which it reached 20."""
+    rng = np.random.default_rng(seed)
+    betting = Betting([Group.fit(rng.normal(size=(500, d)), slice(0, d))])
+    largest, alarm = 1.0, None
+    for k in range(batches):
+        batch = rng.normal(size=(size, d))
+        batch[:, 0] += shift if k >= start else 0.0
+        largest = max(largest, betting.bet(batch, rng.normal(size=(size, d))))
+        alarm = k if alarm is None and largest >= 20 else alarm
+    return largest, alarm, betting
+
+
+@pytest.mark.parametrize(("streams", "batches"), [(60, 150), pytest.param(200, 10_000, marks=pytest.mark.full)])
+def test_false_alarms_over_the_whole_stream(streams, batches):
+    largest = np.array([bets(k, batches, 10)[0] for k in range(streams)])
+    assert (largest >= 20).mean() <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / streams)
+    # A martingale: in the mean nothing is won.
+    assert all(np.isfinite(largest))
+
+
+def test_bets_win_where_there_is_a_difference():
+    found = [bets(k, 60, 50, shift=0.7, start=20)[1] for k in range(5)]
+    assert all(k is not None and 20 <= k <= 35 for k in found)
+
+
+def test_bets_are_fair():
+    """The mean of the capital over many streams stays 1."""
+    ends = np.array([bets(k, 12, 10)[2].capital for k in range(300)])
+    assert ends.mean() == pytest.approx(1, abs=4 * ends.std() / np.sqrt(300))
+
+
+WATCH = """
+import sys
+import tellapart.cli as cli
+sys.exit(cli.main(["watch", "reference.tellapart", *sys.argv[2:], "--state", sys.argv[1], "--permutations", "19",
+                   "--threads", "1", "--quiet"]))
+"""
+
+
+@pytest.mark.serial
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs signals")
+@pytest.mark.parametrize("kills", [6, pytest.param(50, marks=pytest.mark.full)])
+def test_killed_at_any_moment_it_goes_on(reference, tmp_path, kills):
+    """kill -9 again and again: the final state is that of a run that nobody interrupted."""
+    reference.save(tmp_path / "reference.tellapart")
+    batches = [f"{k}.npy" for k in range(8)]
+    for k, name in enumerate(batches):
+        np.save(tmp_path / name, rows(40, 200 + k))
+
+    def start(state):
+        return subprocess.Popen([sys.executable, "-c", WATCH, state, *batches], cwd=tmp_path)
+
+    began = time.monotonic()
+    assert start("whole.json").wait() == 0
+    spent = time.monotonic() - began
+    rng = np.random.default_rng(0)
+    for _ in range(kills):
+        process = start("state.json")
+        time.sleep(rng.uniform(0.2, 1.0) * spent)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert start("state.json").wait() == 0
+    assert (tmp_path / "state.json").read_bytes() == (tmp_path / "whole.json").read_bytes()
+    assert start("state.json").wait() == 0
+    assert (tmp_path / "state.json").read_bytes() == (tmp_path / "whole.json").read_bytes()

@@ -1,0 +1,274 @@
+"""A reference: exact tests of batches, the same after a file, and no trust in files."""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from contextlib import suppress
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+import tellapart as ta
+
+
+def rows(n, seed=0, d=3):
+    return np.random.default_rng(seed).normal(size=(n, d))
+
+
+def table(n, seed=0, shift=0.0, towns=("Ulm", "Bonn")):
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "age": rng.normal(40 + shift, 10, n).round(),
+            "income": rng.lognormal(10, 0.5, n),
+            "town": rng.choice(towns, n),
+            "member": rng.random(n) < 0.3,
+            "constant": 7.0,
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def reference():
+    return ta.Reference.fit(rows(800), rng=0)
+
+
+@pytest.fixture(scope="module")
+def of_table():
+    return ta.Reference.fit(table(800), rng=0)
+
+
+def same(a, b):
+    assert a.pvalue == b.pvalue
+    assert a.statistic == b.statistic
+    assert np.array_equal(a.null_distribution, b.null_distribution)
+    assert a.coordinates.to_list() == b.coordinates.to_list()
+
+
+def test_what_differs_is_found_and_named(reference):
+    result = reference.test(rows(100, 1) + np.array([0, 0.8, 0]), rng=0)
+    assert isinstance(result, ta.TwoSampleResult)
+    assert result.pvalue == 0.001
+    assert result.named(0.05) == ("1",)
+    assert result.names == ("reference", "batch")
+    assert result.n == 100
+    assert not reference.test(rows(100, 1), rng=0).reject(0.01)
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 3000])
+def test_batches_of_any_size(reference, size):
+    assert 0 < reference.test(rows(size, 5), 99, rng=0).pvalue <= 1
+    far = reference.test(rows(size, 5) + 50, 99, rng=0)
+    assert far.pvalue == pytest.approx(0.01)
+
+
+def test_a_column_that_was_constant_and_is_not_any_more(of_table):
+    changed = table(60, 2)
+    changed.loc[::3, "constant"] = 8.0
+    result = of_table.test(changed, rng=0)
+    assert "constant" in result.named(0.05)
+    assert "'not 7'" in result.coordinates[0].words
+    assert not of_table.test(table(60, 2), rng=0).reject(0.01)
+
+
+@pytest.mark.parametrize("kind", ["rows", "table", "images", "features", "missing"])
+def test_saved_and_loaded_it_gives_the_same_bits(kind, tmp_path):
+    options, features = {}, None
+    if kind == "rows":
+        X, Y = rows(300), rows(40, 1)
+    elif kind == "table":
+        X, Y = table(300), table(40, 1)
+    elif kind == "missing":
+        X, Y = (part.mask(np.random.default_rng(3).random(part.shape) < 0.1) for part in (table(300), table(40, 1)))
+        options = {"missing": "indicator"}
+    else:
+        X, Y = (np.random.default_rng(k).integers(0, 255, (n, 8, 8)).astype(np.uint8) for k, n in ((0, 300), (1, 40)))
+    if kind == "features":
+        features = _means
+    fitted = ta.Reference.fit(X, rng=0, features=features, **options)
+    fitted.save(tmp_path / "a.tellapart")
+    loaded = ta.Reference.load(tmp_path / "a.tellapart", features=features)
+    same(fitted.test(Y, 99, rng=1), loaded.test(Y, 99, rng=1))
+    assert fitted.digest == loaded.digest
+    loaded.save(tmp_path / "b.tellapart")
+    assert (tmp_path / "a.tellapart").read_bytes() == (tmp_path / "b.tellapart").read_bytes()
+    if kind == "features":
+        with pytest.raises(ValueError, match="not stored"):
+            ta.Reference.load(tmp_path / "a.tellapart")
+
+
+def _means(images):
+    return images.mean((2, 3), keepdim=True).flatten(1) if images.ndim == 4 else images
+
+
+def test_files_and_frames_and_arrays_are_one(tmp_path, reference):
+    batch = rows(30, 2).astype(np.float32)
+    np.save(tmp_path / "batch.npy", batch)
+    pd.DataFrame(batch, columns=list("abc")).to_csv(tmp_path / "batch.csv", index=False)
+    first = reference.test(batch, 99, rng=0)
+    same(first, reference.test(tmp_path / "batch.npy", 99, rng=0))
+    assert reference.test(tmp_path / "batch.csv", 99, rng=0).pvalue == pytest.approx(first.pvalue, abs=0.02)
+    same(first, reference.test(torch.from_numpy(batch), 99, rng=0))
+
+
+def test_columns_come_in_any_order(of_table):
+    batch = table(50, 3)
+    same(of_table.test(batch, 99, rng=0), of_table.test(batch[batch.columns[::-1]], 99, rng=0))
+
+
+def test_unseen_categories_are_counted_and_seen(of_table):
+    batch = table(60, 3, towns=("Ulm", "Köln"))
+    result = of_table.test(batch, rng=0)
+    assert any("'Köln'" in note and "of 60 rows" in note for note in result.notes)
+    assert "town" in result.named(0.05)
+    with pytest.raises(ValueError, match="not built like the reference"):
+        of_table.test(batch, rng=0, schema="strict")
+
+
+def test_columns_that_are_missing_or_changed(of_table):
+    without = table(50, 3).drop(columns="age")
+    with pytest.raises(ValueError, match="'age' is missing"):
+        of_table.test(without)
+    with pytest.raises(ValueError, match="'age' holds text"):
+        of_table.test(table(50, 3).assign(age="old"))
+    extended = of_table.test(table(50, 3).assign(more=1.0), 99, rng=0)
+    assert any("'more'" in note for note in extended.notes)
+    with pytest.raises(ValueError, match="'more'"):
+        of_table.test(table(50, 3).assign(more=1.0), schema="strict")
+    with pytest.raises(ValueError, match="schema='other'"):
+        of_table.test(table(50, 3), schema="other")
+
+
+def test_lenient_compares_what_is_missing():
+    reference = ta.Reference.fit(table(600), missing="indicator", rng=0)
+    for batch in (table(50, 3).drop(columns="age"), table(50, 3).assign(age="old")):
+        result = reference.test(batch, rng=0, schema="lenient")
+        assert result.pvalue == 0.001
+        assert "age is missing" in result.named(0.05)
+        assert any("'age'" in note for note in result.notes)
+    assert not reference.test(table(50, 3), rng=0).reject(0.01)
+
+
+@pytest.mark.parametrize(
+    ("batch", "message"),
+    [(np.zeros((5, 2)), "rows of 2 numbers"), (np.full((5, 3), np.nan), "NaN"), (np.zeros((0, 3)), "empty|no rows")],
+)
+def test_batches_that_cannot_be_compared(reference, batch, message):
+    with pytest.raises(ValueError, match=message):
+        reference.test(batch)
+
+
+def test_too_few_rows_for_a_reference():
+    with pytest.raises(ValueError, match="at least 16"):
+        ta.Reference.fit(rows(15))
+    with pytest.raises(ValueError, match="keep"):
+        ta.Reference.fit(rows(50), keep=0)
+
+
+def test_no_more_rows_are_kept_than_wanted():
+    reference = ta.Reference.fit(rows(500), keep=100, rng=0)
+    assert len(reference.contents.rows) == 100
+    assert reference.test(rows(50, 1) + 1, rng=0).m == 100
+
+
+def test_no_row_is_both_fitted_on_and_compared():
+    """Landmarks are rows that features were fitted on: none of them may be among the rows kept."""
+    X = rows(400)
+    reference = ta.Reference.fit(X, rng=0)
+    plan = reference.contents.forms.plan
+    landmarks = plan.similarities["kernel"].landmarks.numpy() * plan.divisor + plan.centre
+    distances = np.abs(landmarks[:, None] - reference.contents.rows.numpy()[None]).max(2)
+    assert distances.min() > 1e-6
+
+
+def write(path, tensors, header):
+    save_file(tensors, path, {"tellapart": header if isinstance(header, str) else json.dumps(header)})
+
+
+def test_hostile_files_are_refused(tmp_path, of_table):
+    good = tmp_path / "good.tellapart"
+    of_table.save(good)
+    raw = good.read_bytes()
+    length = struct.unpack("<Q", raw[:8])[0]
+    header = json.loads(json.loads(raw[8 : 8 + length])["__metadata__"]["tellapart"])
+    tensors = load_file(good)
+    bad = tmp_path / "bad.tellapart"
+
+    def refused():
+        with pytest.raises(ValueError, match=r"bad\.tellapart"):
+            ta.Reference.load(bad)
+
+    for content in (b"", b"no", raw[: len(raw) // 2], struct.pack("<Q", 2**60) + raw[8:], b"\x80\x04\x95pickle"):
+        bad.write_bytes(content)
+        refused()
+    headers = ["[" * 100_000, "{}", "null", '"x"', json.dumps({"class": "os.system", "fields": {}})]
+    headers += [json.dumps({"class": "Contents", "fields": {}}), "not json"]
+    for text in headers:
+        write(bad, tensors, text)
+        refused()
+    rng = np.random.default_rng(0)
+    for place in _leaves(header):
+        for value in (None, -1, 10**9, "x", [], {"tensor": "0"}, {"tensor": "no"}, math.pi):
+            if rng.random() < 0.05:
+                write(bad, tensors, _changed(header, place, value))
+                _refused_or_harmless(bad)
+    for name in tensors:
+        for change in (lambda t: t[:0], lambda t: t.double() * math.nan, lambda t: torch.cat([t, t])):
+            if tensors[name].ndim and rng.random() < 0.5:
+                write(bad, tensors | {name: change(tensors[name]).contiguous()}, header)
+                _refused_or_harmless(bad)
+
+
+def _refused_or_harmless(path):
+    """A clear error, or a reference that works (a note that was changed does no harm)."""
+    problem = ""
+    try:
+        loaded = ta.Reference.load(path)
+    except ValueError as error:
+        problem = str(error)
+    else:
+        with suppress(ValueError):
+            loaded.test(table(20, 1), 19, rng=0)
+    assert not problem or str(path) in problem
+
+
+def _leaves(tree, place=()):
+    parts = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
+    found = [leaf for key, part in parts for leaf in _leaves(part, (*place, key))]
+    return [*found, place] if place else found
+
+
+def _changed(tree, place, value):
+    copy = json.loads(json.dumps(tree))
+    part = copy
+    for key in place[:-1]:
+        part = part[key]
+    part[place[-1]] = value
+    return copy
+
+
+@pytest.mark.usefixtures("one_thread")
+@pytest.mark.parametrize("size", [1, 5, 50])
+@pytest.mark.parametrize("repetitions", [100, pytest.param(2000, marks=pytest.mark.full)])
+def test_level(size, repetitions):
+    """Each time a new reference and a new batch; ties, heavy tails and dependent columns among them."""
+
+    def draw(rng, n):
+        z = rng.normal(size=(n, 3))
+        z[:, 1] = np.exp(z[:, 1] + z[:, 0])
+        z[:, 2] = z[:, 2].round()
+        return z
+
+    pvalues = []
+    for k in range(repetitions):
+        rng = np.random.default_rng([k, size])
+        reference = ta.Reference.fit(draw(rng, 150), rng=k)
+        pvalues.append(reference.test(draw(rng, size), 59, rng=k).pvalue)
+    for alpha in (0.05, 0.2):
+        share = np.mean(np.array(pvalues) <= alpha + 1e-12)
+        assert share <= alpha + 3 * math.sqrt(alpha * (1 - alpha) / repetitions)

@@ -1,8 +1,10 @@
 """How Sphinx makes the site: ``make docs``."""
 
+import re
 import sys
 from importlib.metadata import version as installed_version
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
@@ -21,7 +23,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "power_tables",
 ]
-exclude_patterns = ["_build", "notebook.ipynb", "auto_gallery/*.ipynb", "sg_execution_times.rst"]
+exclude_patterns = ["_build", "gallery", "notebook.ipynb", "auto_gallery/*.ipynb", "sg_execution_times.rst"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 suppress_warnings = ["config.cache"]
 
@@ -58,3 +60,23 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
     "abort_on_example_error": True,
 }
+
+
+def escape_mathematics(_app: Any, _what: str, _name: str, _obj: Any, _options: Any, lines: list[str]) -> None:
+    """In docstrings |x - y| is a norm and `nn.Module`s are several: reStructuredText takes them for its own."""
+    example = False
+    for k, line in enumerate(lines):
+        example = (example or line.lstrip().startswith(">>>")) and bool(line.strip())
+        if not example and not line.startswith("    " * 3):
+            lines[k] = re.sub(r"(?<!`)(`[^`]+`)(\w)", r"\1\\ \2", line.replace("|", r"\|"))
+
+
+def close_examples(_app: Any, _name: str, source: list[str]) -> None:
+    """The empty line that ends an example, for doctest, is not shown."""
+    source[0] = re.sub(r"\n\n```$", "\n```", source[0], flags=re.MULTILINE)
+
+
+def setup(app: Any) -> None:
+    """Docstrings and pages are written for people and for doctest first."""
+    app.connect("source-read", close_examples)
+    app.connect("autodoc-process-docstring", escape_mathematics)

@@ -33,9 +33,9 @@ def percent(power: dict[str, Any] | None) -> str:
     return "" if power is None else f"{100 * power['rate']:.0f} ± {100 * power['error']:.0f}"
 
 
-def table(header: list[str], rows: list[tuple[list[str], int | None]]) -> nodes.table:
+def table(header: list[str], rows: list[tuple[list[str], int | None]], kind: str) -> nodes.table:
     """A table whose first column is text; the number of a row's best cell is given beside it."""
-    found = nodes.table(classes=["power"])
+    found = nodes.table(classes=["power", kind])
     group = nodes.tgroup(cols=len(header))
     found += group
     group += [nodes.colspec(colwidth=3 if k == 0 else 1) for k in range(len(header))]
@@ -65,7 +65,7 @@ class PowerTable(Directive):
             rates = [cell[name]["rate"] if name in cell else -1.0 for name in shown]
             texts = [title, f"{m:,} + {n:,}", *(percent(cell.get(name)) for name in shown)]
             rows.append((texts, 2 + rates.index(max(rates))))
-        return [table(header, rows)]
+        return [table(header, rows, "numbers")]
 
 
 class PowerChoice(Directive):
@@ -76,7 +76,7 @@ class PowerChoice(Directive):
     def run(self) -> list[nodes.Node]:
         """The table."""
         methods, found = load("reporting")
-        methods, real = methods, load("real")[1]
+        real = load("real")[1]
         chosen: dict[str, tuple[tuple[str, int, int], dict[str, Any]]] = {}
         for key, cell in {**found, **real}.items():
             spread = max(p["rate"] for p in cell.values()) - min(p["rate"] for p in cell.values())
@@ -90,9 +90,9 @@ class PowerChoice(Directive):
             first, second = order[0], order[1]
             near = cell[first]["rate"] - cell[second]["rate"] < cell[first]["error"] + cell[second]["error"]
             names = " or ".join(methods[name]["title"] for name in (order[:2] if near else order[:1]))
-            others = ", ".join(f"{methods[name]['title']} {100 * cell[name]['rate']:.0f}" for name in order)
+            others = " · ".join(f"{methods[name]['title']} {100 * cell[name]['rate']:.0f}" for name in order)
             rows.append(([title, f"{m:,} + {n:,}", names, others], None))
-        return [table(["what differs", "rows", "sees most", "rejections in %"], rows)]
+        return [table(["what differs", "rows", "sees most", "rejections in %"], rows, "words")]
 
 
 def setup(app: Any) -> dict[str, Any]:

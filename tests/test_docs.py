@@ -6,6 +6,7 @@ Examples themselves are run by pytest's ``--doctest-glob=*.md``, each page in a 
 from __future__ import annotations
 
 import doctest
+import json
 import os
 import re
 import subprocess
@@ -96,3 +97,25 @@ def test_tables_of_power_are_made_of_the_json(monkeypatch):
     assert "Blob-D" in shown
     assert "100 ± 0" in shown
     assert "sees most" in shown
+
+
+def test_numbers_of_the_paper_are_those_of_the_json():
+    """What it says of power is what the script wrote."""
+    data = json.loads((DOCS / "power.json").read_text(encoding="utf-8"))
+    paper = (ROOT / "paper" / "paper.md").read_text(encoding="utf-8")
+    found = data["sum_real"]["rejections"]
+    said = (
+        f"{found['auto']} of {data['sum_real']['trials']} v {found['median']}, {found['forest-split']} (random forest)"
+    )
+    assert said in paper
+    rates = {(c["problem"], c["m"], c["method"]): round(100 * c["power"]["rate"]) for c in data["cells"]}
+    titles = {c["title"]: c["problem"] for c in data["cells"]}
+    for title, rows, label in (
+        ("Blobs, 5 × 5, ε = 4", 1000, "Blobs (1,000 + 1,000)"),
+        ("HDGM, d = 10", 4000, "HDGM (4,000 + 4,000)"),
+        ("1 of 50 is twice as wide", 200, "1 of 50 columns wider (200 + 200)"),
+    ):
+        auto, median = (rates[titles[title], rows, method] for method in ("auto", "median"))
+        assert f"{label} {auto} % v {median} %" in paper
+    for script in set(re.findall(r"`((?:benchmarks|tests)/[\w/]+(?:\.py)?)`", paper)):
+        assert (ROOT / script).exists(), script

@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest
 PARALLEL := -n 2 --dist loadgroup
 
-.PHONY: demo test lint test-fast test-serial test-full hostile fuzz faults dist format bench clean
+.PHONY: demo test lint test-fast test-serial test-full hostile fuzz faults docs dist release-check format bench clean
 .DEFAULT_GOAL := demo
 
 $(BIN)/python:
@@ -55,8 +55,18 @@ fuzz: .venv/.installed-test
 faults: .venv/.installed-test
 	$(BIN)/python tests/hostile/faults.py --share $(SHARE)
 
+# Warnings are errors, and links between pages are followed. The site is docs/_build/html/index.html and needs no network.
+docs: .venv/.installed-test
+	$(BIN)/python -m sphinx -b html -W --keep-going -q docs docs/_build/html
+	$(BIN)/python docs/check_links.py docs/_build/html
+
 dist: .venv/.installed-test
 	$(BIN)/python -m hatchling build
+
+# Installs what `make dist` made, and each extra, into environments of their own: minutes, and a package index.
+release-check: dist
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/python tests/clean_installs.py dist
 
 format: .venv/.installed-test
 	$(BIN)/ruff check --fix .
@@ -66,4 +76,4 @@ bench: .venv/.installed-test
 	$(BIN)/python benchmarks/engine.py
 
 clean:
-	rm -rf .venv build dist
+	rm -rf .venv build dist docs/_build docs/auto_gallery

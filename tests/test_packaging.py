@@ -42,6 +42,38 @@ def test_the_wheel_holds_every_file_of_the_package(wheel):
     }
     assert {name for name in zipfile.ZipFile(wheel).namelist() if name.startswith("tellapart/")} == expected
     assert {"tellapart/__init__.pyi", "tellapart/py.typed", "tellapart/experiments/speed.py"} <= expected
+    assert any(name.endswith(".html") for name in expected), "templates"
+    assert any(name.startswith("tellapart/report/schema/") for name in expected), "schema"
+
+
+def test_nothing_else_is_in_the_wheel(wheel):
+    archive = zipfile.ZipFile(wheel)
+    others = {name for name in archive.namelist() if not name.startswith("tellapart/")}
+    assert {name.split("/")[0].rsplit(".", 1)[-1] for name in others} == {"dist-info"}
+    (entries,) = [name for name in others if name.endswith("entry_points.txt")]
+    shown = archive.read(entries).decode()
+    assert "tellapart = tellapart.cli:main" in shown
+    assert "[pytest11]\ntellapart = tellapart.integrations.pytest_plugin" in shown
+
+
+def test_twine_accepts_it(wheel):
+    """The description must be one that the index can show."""
+    pytest.importorskip("twine")
+    done = subprocess.run([sys.executable, "-m", "twine", "check", "--strict", wheel], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_extra_is_tried_in_an_environment_of_its_own():
+    """By ``make release-check``, which needs an index and minutes."""
+    sys.path.insert(0, str(Path(__file__).parent))
+    try:
+        import clean_installs
+    finally:
+        sys.path.pop(0)
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    extras = text.split("[project.optional-dependencies]")[1].split("[project.scripts]")[0]
+    names = {line.split(" = ")[0] for line in extras.splitlines() if " = [" in line}
+    assert set(clean_installs.USES) == names - {"test", "docs"}
 
 
 @pytest.mark.parametrize("command", [[], ["compare"], ["reproduce"]])

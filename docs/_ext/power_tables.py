@@ -1,0 +1,102 @@
+"""Tables of measured power, made from ``power.json`` when the site is built.
+
+``{power-table} reporting`` shows all problems of a group; ``{power-choice}`` for each kind of difference the test that
+saw most.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from docutils.parsers.rst import Directive
+
+POWER = Path(__file__).parents[1] / "power.json"
+Cells = dict[tuple[str, int, int], dict[str, Any]]
+
+
+def load(group: str) -> tuple[dict[str, Any], Cells]:
+    """The methods, and the cells of a group by problem and size."""
+    data = json.loads(POWER.read_text(encoding="utf-8"))
+    cells: Cells = defaultdict(dict)
+    for cell in data["cells"]:
+        if cell["group"] == group:
+            cells[cell["title"], cell["m"], cell["n"]][cell["method"]] = cell["power"]
+    return data["methods"], cells
+
+
+def percent(power: dict[str, Any] | None) -> str:
+    """A rate with its standard error."""
+    return "" if power is None else f"{100 * power['rate']:.0f} ± {100 * power['error']:.0f}"
+
+
+def table(header: list[str], rows: list[tuple[list[str], int | None]], kind: str) -> nodes.table:
+    """A table whose first column is text; the number of a row's best cell is given beside it."""
+    found = nodes.table(classes=["power", kind])
+    group = nodes.tgroup(cols=len(header))
+    found += group
+    group += [nodes.colspec(colwidth=3 if k == 0 else 1) for k in range(len(header))]
+    head, body = nodes.thead(), nodes.tbody()
+    group += [head, body]
+    for part, lines in ((head, [(header, None)]), (body, rows)):
+        for texts, best in lines:
+            row = nodes.row()
+            for k, text in enumerate(texts):
+                row += nodes.entry("", nodes.paragraph(text=text), classes=["best"] if k == best else [])
+            part += row
+    return found
+
+
+class PowerTable(Directive):
+    """All problems of a group, in % of runs in which each test rejects."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """The table."""
+        methods, cells = load(self.arguments[0])
+        shown = [name for name in methods if any(name in cell for cell in cells.values())]
+        header = ["problem", "rows", *(methods[name]["title"] for name in shown)]
+        rows: list[tuple[list[str], int | None]] = []
+        for (title, m, n), cell in cells.items():
+            rates = [cell[name]["rate"] if name in cell else -1.0 for name in shown]
+            texts = [title, f"{m:,} + {n:,}", *(percent(cell.get(name)) for name in shown)]
+            rows.append((texts, 2 + rates.index(max(rates))))
+        return [table(header, rows, "numbers")]
+
+
+class PowerChoice(Directive):
+    """Of each problem the largest size that tells tests apart, and by how much."""
+
+    required_arguments = 0
+
+    def run(self) -> list[nodes.Node]:
+        """The table."""
+        methods, found = load("reporting")
+        real = load("real")[1]
+        chosen: dict[str, tuple[tuple[str, int, int], dict[str, Any]]] = {}
+        for key, cell in {**found, **real}.items():
+            spread = max(p["rate"] for p in cell.values()) - min(p["rate"] for p in cell.values())
+            known = chosen.get(key[0])
+            if len(cell) > 1 and (known is None or spread > known[1]["spread"]):
+                chosen[key[0]] = (key, {"spread": spread, "cell": cell})
+        rows: list[tuple[list[str], int | None]] = []
+        for (title, m, n), entry in chosen.values():
+            cell = entry["cell"]
+            order = sorted(cell, key=lambda name: -cell[name]["rate"])
+            first, second = order[0], order[1]
+            near = cell[first]["rate"] - cell[second]["rate"] < cell[first]["error"] + cell[second]["error"]
+            names = " or ".join(methods[name]["title"] for name in (order[:2] if near else order[:1]))
+            others = " · ".join(f"{methods[name]['title']} {100 * cell[name]['rate']:.0f}" for name in order)
+            rows.append(([title, f"{m:,} + {n:,}", names, others], None))
+        return [table(["what differs", "rows", "sees most", "rejections in %"], rows, "words")]
+
+
+def setup(app: Any) -> dict[str, Any]:
+    """Add the directives."""
+    app.add_directive("power-table", PowerTable)
+    app.add_directive("power-choice", PowerChoice)
+    return {"version": "1", "parallel_read_safe": True}

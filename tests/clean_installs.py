@@ -1,0 +1,121 @@
+"""Install what was built into clean environments: ``python tests/clean_installs.py dist [extra …]``.
+
+First wheel and sdist alone, which must run their commands without the repository; then each extra, which must be enough
+for what it is for, while without it the error names it. One line each. Needs a package index; versions are those of
+constraints.txt. Environments are made one after the other and removed.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+SAMPLES = """
+import numpy as np, tellapart as ta
+r = np.random.default_rng(0)
+X, Y = r.normal(size=(60, 2)), r.normal(size=(60, 2)) + 1
+"""
+#: For each extra, code that needs it. Without it, its error must name it, but where the package itself is imported.
+USES = {
+    "tables": "import pandas as pd; print(ta.two_sample_test(pd.DataFrame(X), pd.DataFrame(Y), rng=0).pvalue)",
+    "images": "from PIL import Image; print(len(ta.read([Image.new('L', (5, 5), 9 * k) for k in range(9)])))",
+    "report": "ta.compare(X, Y, rng=0).to_html('report.html'); print(open('report.html').read(15))",
+    "plots": "print(ta.plots.columns(ta.two_sample_test(X, Y, rng=0)).get_xlabel())",
+    "demo": "from tellapart.experiments import demo; print(ta.datasets.digits().shape)",
+    "training": "from torch.utils.tensorboard import SummaryWriter; SummaryWriter('tb').close()",
+    "dask": "if __name__ == '__main__': print(ta.mmd_test(X, Y, cluster='local', permutations=99, rng=0).pvalue)",
+    "sklearn": "from tellapart.integrations.sklearn import DriftDetector; print(DriftDetector().fit(X).predict(Y)[0])",
+    "torchmetrics": "from tellapart.integrations.torchmetrics import KernelDistance; print(KernelDistance())",
+    "text": "ta.features.sentence_transformer('no such model')(['a'])",
+    "onnx": "open('m.onnx', 'wb').close(); ta.features.onnx('m.onnx')",
+    "anndata": "import anndata; print(anndata.AnnData(X).shape)",
+    "experiments": "import matplotlib, numba, scipy, sklearn, threadpoolctl",
+}
+NAMED = ("report", "plots", "dask", "sklearn", "torchmetrics", "text", "onnx")
+#: Fails with the package too, for want of a model: what must be in the error then.
+FAILS = {"text": "no such model", "onnx": "m.onnx"}
+
+
+class Environment:
+    """A virtual environment in a folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
+        self.bin = folder / "venv" / "bin"
+
+    def pip(self, *words: object) -> None:
+        """Install, quietly."""
+        command = [self.bin / "python", "-m", "pip", "--disable-pip-version-check", "install", "-q"]
+        subprocess.run([*command, "-c", ROOT / "constraints.txt", *words], check=True, cwd=self.folder)
+
+    def run(self, *words: object) -> subprocess.CompletedProcess[str]:
+        """Run a command of the environment where the repository is not."""
+        environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | {
+            "HF_HUB_OFFLINE": "1",
+            "MPLBACKEND": "Agg",
+        }
+        command = [self.bin / str(words[0]), *words[1:]]
+        return subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True)
+
+    def use(self, extra: str) -> subprocess.CompletedProcess[str]:
+        """Run the code that needs an extra."""
+        (self.folder / "use.py").write_text(SAMPLES + USES[extra], encoding="utf-8")
+        return self.run("python", "use.py")
+
+
+def check_core(archive: Path) -> str:
+    """Install an archive alone, and run its commands; what went wrong, or nothing."""
+    with tempfile.TemporaryDirectory() as name:
+        environment = Environment(Path(name))
+        environment.pip(archive)
+        code = SAMPLES + "np.save('x.npy', X); np.save('y.npy', Y)"
+        found = [environment.run("python", "-c", code)]
+        commands = (["--help"], ["test", "x.npy", "y.npy"], ["compare", "x.npy", "y.npy"])
+        found += [environment.run("tellapart", *words) for words in commands]
+        unnamed = [extra for extra in NAMED if f"tellapart[{extra}]" not in environment.use(extra).stderr]
+        if unnamed:
+            return f"not named by the error without it: {', '.join(unnamed)}"
+        if archive.suffix == ".whl":
+            environment.pip(f"{archive}[demo]")
+            found.append(environment.run("tellapart", "demo"))
+        return next((done.stderr.strip().splitlines()[-1] for done in found if done.returncode), "")
+
+
+def check_extra(wheel: Path, extra: str) -> str:
+    """Install the wheel with an extra, and use it; what went wrong, or nothing."""
+    with tempfile.TemporaryDirectory() as name:
+        environment = Environment(Path(name))
+        environment.pip(f"{wheel}[{extra}]")
+        done = environment.use(extra)
+        if extra in FAILS:
+            return "" if FAILS[extra] in done.stderr and "pip install" not in done.stderr else done.stderr[-300:]
+        return done.stderr.strip().splitlines()[-1] if done.returncode else ""
+
+
+def main() -> int:
+    """A line for each."""
+    (wheel,), (sdist,) = Path(sys.argv[1]).resolve().glob("*.whl"), Path(sys.argv[1]).resolve().glob("*.tar.gz")
+    chosen = sys.argv[2:] or ["wheel", "sdist", *USES]
+    failed = 0
+    for name in chosen:
+        start = time.perf_counter()
+        try:
+            archive = {"wheel": wheel, "sdist": sdist}.get(name)
+            problem = check_core(archive) if archive else check_extra(wheel, name)
+        except subprocess.CalledProcessError as error:
+            problem = f"could not be installed ({error.returncode})"
+        failed += bool(problem)
+        print(
+            f"{name:14} {'FAILED: ' + problem if problem else 'ok'} ({time.perf_counter() - start:.0f} s)", flush=True
+        )
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())

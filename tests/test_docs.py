@@ -1,0 +1,121 @@
+"""The documentation: every page begins with an example that is run, and pages belong to the site.
+
+Examples themselves are run by pytest's ``--doctest-glob=*.md``, each page in a namespace of its own.
+"""
+
+from __future__ import annotations
+
+import doctest
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tellapart as ta
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+#: Pages that tell how to do something; all of them have an example.
+PAGES = [DOCS / "index.md", DOCS / "start.md", DOCS / "which-test.md", *sorted(DOCS.glob("how-to/*.md"))]
+
+
+def examples(page):
+    return doctest.DocTestParser().get_examples(page.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES], ids=lambda page: page.stem)
+def test_the_first_code_of_a_page_is_an_example_that_is_run(page):
+    """And it prints something, which doctest compares."""
+    text = page.read_text(encoding="utf-8")
+    first = re.search(r"```(?:python|pycon)\n(.*?)```", text, re.DOTALL)[1]
+    assert first.startswith(">>> ")
+    assert any(example.want for example in doctest.DocTestParser().get_examples(first))
+    assert not any(example.options.get(doctest.SKIP) for example in doctest.DocTestParser().get_examples(first))
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", DOCS / "start.md"], ids=lambda page: page.stem)
+def test_pasted_into_a_fresh_interpreter_it_prints_what_the_page_shows(page, tmp_path):
+    code = (
+        "import doctest, sys\n"
+        "failed, tried = doctest.testfile(sys.argv[1], module_relative=False,"
+        " optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)\n"
+        "sys.exit(failed or not tried)"
+    )
+    environment = os.environ | {"PYTHONPATH": str(Path(ta.__file__).parents[1])}
+    done = subprocess.run(
+        [sys.executable, "-c", code, page], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout
+
+
+def test_every_page_is_in_the_site():
+    index = (DOCS / "index.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"^([\w/-]+)$", index, re.MULTILINE))
+    pages = {
+        page.relative_to(DOCS).with_suffix("").as_posix() for page in DOCS.rglob("*.md") if "_build" not in page.parts
+    }
+    assert pages - {"index"} <= listed
+
+
+def test_there_are_six_to_eight_pictures_in_the_gallery():
+    found = list(DOCS.glob("gallery/plot_*.py"))
+    assert 6 <= len(found) <= 8
+    for path in found:
+        compile(path.read_text(encoding="utf-8"), path.name, "exec")
+
+
+def test_the_version_is_in_one_place():
+    (project,) = [tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]]
+    assert f"version: {project['version']}" in (ROOT / "CITATION.cff").read_text(encoding="utf-8").replace('"', "")
+    assert f"## {project['version']}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    recipe = (ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8")
+    assert project["version"] not in recipe
+    wanted = {re.split(r"[<>=]", name)[0] for name in project["dependencies"]}
+    run = recipe.split("run:", 1)[1].split("tests:", 1)[0]
+    assert wanted <= set(re.findall(r"- ([\w-]+)", run.replace("pytorch", "torch")))
+
+
+def test_tables_of_power_are_made_of_the_json(monkeypatch):
+    from docutils.core import publish_doctree
+    from docutils.parsers.rst import directives
+
+    monkeypatch.syspath_prepend(str(DOCS / "_ext"))
+    from power_tables import PowerChoice, PowerTable
+
+    directives.register_directive("power-table", PowerTable)
+    directives.register_directive("power-choice", PowerChoice)
+    shown = publish_doctree(".. power-table:: reporting\n\n.. power-choice::\n").astext()
+    assert "Blob-D" in shown
+    assert "100 ± 0" in shown
+    assert "sees most" in shown
+
+
+def test_numbers_of_the_paper_are_those_of_the_json():
+    """What it says of power is what the script wrote."""
+    data = json.loads((DOCS / "power.json").read_text(encoding="utf-8"))
+    paper = (ROOT / "paper" / "paper.md").read_text(encoding="utf-8")
+    found = data["sum_real"]["rejections"]
+    said = (
+        f"{found['auto']} of {data['sum_real']['trials']} v {found['median']}, {found['forest-split']} (random forest)"
+    )
+    assert said in paper
+    rates = {(c["problem"], c["m"], c["method"]): round(100 * c["power"]["rate"]) for c in data["cells"]}
+    titles = {c["title"]: c["problem"] for c in data["cells"]}
+    for title, rows, label in (
+        ("Blobs, 5 × 5, ε = 4", 1000, "Blobs (1,000 + 1,000)"),
+        ("HDGM, d = 10", 4000, "HDGM (4,000 + 4,000)"),
+        ("1 of 50 is twice as wide", 200, "1 of 50 columns wider (200 + 200)"),
+    ):
+        auto, median = (rates[titles[title], rows, method] for method in ("auto", "median"))
+        assert f"{label} {auto} % v {median} %" in paper
+    for script in set(re.findall(r"`((?:benchmarks|tests)/[\w/]+(?:\.py)?)`", paper)):
+        assert (ROOT / script).exists(), script

@@ -73,9 +73,8 @@ def _matrix(result: KSampleResult, alpha: float) -> list[dict[str, Any]]:
     by_pair = {frozenset(one.names): one for one in result.pairwise}
     rows = []
     for name in result.names:
-        cells = [
-            _cell(by_pair.get(frozenset((name, other))), alpha) if other != name else None for other in result.names
-        ]
+        found = (by_pair.get(frozenset((name, other))) for other in result.names)
+        cells = [None if one is None else _cell(one, alpha) for one in found]
         rows.append({"name": name, "cells": cells})
     return rows
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -27,5 +29,5 @@ def held_out_auc(x: Points, y: Points, rng: np.random.Generator, compute: Comput
     return auc_and_error(of_x, of_y)
 
 
-def _rows(points: Points, rows: np.ndarray) -> Tensor:  # type: ignore[type-arg]
+def _rows(points: Points, rows: np.ndarray[Any, Any]) -> Tensor:
     return points[torch.from_numpy(np.sort(rows))].detach().cpu().float()

@@ -1,1 +1,1 @@
-"""What every room needs: atomic files, locks, signals, text to show, randomness, progress, memory, optional libraries."""
+"""What every room needs: errors, atomic files, locks, signals, text, randomness, progress, memory, threads, extras."""

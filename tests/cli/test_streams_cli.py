@@ -34,7 +34,9 @@ def test_a_week(folder, capsys):
     assert main(["watch", "r.tellapart", "day0.csv", "day1.csv", *common, "--fail-on-difference"]) == 0
     assert "2 batches" in capsys.readouterr().out
     more = ["--report", "h.html", "--prometheus", "m.prom", "--json", "all.json"]
-    assert main(["watch", "r.tellapart", "day1.csv", "day2.csv", "day3.csv", *common, *more, "--fail-on-difference"]) == 1
+    assert (
+        main(["watch", "r.tellapart", "day1.csv", "day2.csv", "day3.csv", *common, *more, "--fail-on-difference"]) == 1
+    )
     told = capsys.readouterr().out
     assert "4 batches" in told
     assert "age: larger in day3.csv" in told

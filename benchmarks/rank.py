@@ -1,7 +1,7 @@
 """Level and power of `ta.rank`.
 
 python benchmarks/rank.py level [--repetitions 1000]      two models that are equally far from the reference
-python benchmarks/rank.py generators [--draws 100]        GMMN on digits after 500 and after 5,000 iterations
+python benchmarks/rank.py generators [--draws 100]        GMMN on MNIST after 500 and after 5,000 iterations
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import torch
 
 import tellapart as ta
 
@@ -67,21 +68,19 @@ def generators(draws: int, data: str, folder: Path, steps: tuple[int, int], rows
     train = generative.load(data)
     models = {}
     for count in steps:
-        out = folder / f"gmmn-{count}"
+        out = folder / f"gmmn-{data}-{count}"
         start = time.perf_counter()
-        quiet = {"log_every": 10**9, "evaluate_every": 10**9, "checkpoint_every": 10**9}
-        done = (out / "checkpoint.safetensors").exists()
-        models[count] = (
-            generative.load_model(out)
-            if done
-            else generative.train("gmmn", train, out, {"steps": count, **quiet}, rng=0, resume=False)
-        )
+        quiet = {"log_every": 10**9, "evaluate_every": 10**9}
+        models[count] = generative.train("gmmn", train, out, {"steps": count, **quiet}, rng=0, resume=True)
         print(f"GMMN, {count} iterations: {time.perf_counter() - start:.0f} s", flush=True)
     right = sure = 0
     for k in range(draws):
         rng = np.random.default_rng(k)
         held_out = train.held_out[rng.permutation(len(train.held_out))[:rows]]
-        made = {str(count): model.sample(rows, rng=k + count) for count, model in models.items()}
+        made = {
+            str(count): model.sample(rows, torch.Generator().manual_seed(1000 * k + i))
+            for i, (count, model) in enumerate(models.items())
+        }
         result = ta.rank(held_out, made, measures=False, rng=k)
         right += result.order[0] == str(steps[1])
         sure += result.order[0] == str(steps[1]) and result.pairs[0].pvalue <= ALPHA

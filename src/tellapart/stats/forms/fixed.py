@@ -117,10 +117,10 @@ class FixedForms:
             sum(one.operations for one in sizes),
         )
         with torch.no_grad():
-            reduction = _FixedSums(plan, contrasts, list(members), others)
+            reduction = _FixedSums(plan, contrasts, list(members), others, leverages)
             products, sums = reduce_rows(reduction, pooled.points, size, compute)
+            correct = {} if leverages is None else self._corrections(contrasts, products.pop().numpy())
             forms = self._forms(members, products, contrasts, compute)
-            correct = self._corrections(contrasts, leverages) if leverages is not None else {}
             judge = Judge(plan, contrasts, {m: s.close(m.gram) for m, s in zip(others, sums, strict=True)})
             answers: dict[str, Answer | None] = {}
             for family in plan.similarities:
@@ -145,15 +145,15 @@ class FixedForms:
             made = list(pool.map(form, list(zip(members.values(), products, strict=True))))
         return dict(zip(members, made, strict=True))
 
-    def _corrections(self, contrasts: Contrasts, leverages: Array) -> dict[Member, Array]:
-        """Σ_i (w_i² - mean) A_ii: what turns biased forms into unbiased ones."""
-        rows = len(leverages)
-        mean = contrasts.degrees * (rows - 1) / rows
-        total = np.zeros((leverages.shape[1], contrasts.labellings.count))
-        for start in range(0, rows, 4096):
-            block = slice(start, min(start + 4096, rows))
-            weights = contrasts.squares(contrasts(block)).numpy() - mean
-            total += leverages[block].T.astype(np.float64) @ weights
+    def _corrections(self, contrasts: Contrasts, products: Array) -> dict[Member, Array]:
+        """Σ_i (w_i² - mean) A_ii from Σ_i w_i A_ii: what turns biased forms into unbiased ones.
+
+        With two samples w takes two values, so w² - mean = scale (1 - 2 share) w.
+        """
+        sizes = contrasts.labellings.sizes
+        rows = sizes.sum(1)
+        scale = np.sqrt((rows - 1) * rows / sizes.prod(1))
+        total = products * (scale * (1 - 2 * sizes[:, 1] / rows))
         found, place = {}, 0
         for member, directions in self.members.items():
             found[member] = total[place : place + len(directions.names)]
@@ -196,12 +196,13 @@ class _GramSums:
 
 @dataclass(frozen=True, eq=False)
 class _FixedSums:
-    """C = FᵀW of kernels, and G too of everything else, a `RowReduction`."""
+    """C = FᵀW of kernels (and last, of leverages), and G too of everything else, a `RowReduction`."""
 
     plan: FeaturePlan
     contrasts: Contrasts
     kernels: list[Member]
     others: list[Member]
+    leverages: Array | None = None
 
     def start(self) -> None:
         """There are no rows yet."""
@@ -211,10 +212,13 @@ class _FixedSums:
         W = self.contrasts(rows)
         strata = self.contrasts.labellings.strata
         cells = None if strata is None else torch.from_numpy(strata[rows])
-        products = [(F.T @ W).double() for _, F in self.plan.features(block, self.kernels)]
+        made = [F for _, F in self.plan.features(block, self.kernels)]
+        if self.leverages is not None:
+            made.append(torch.from_numpy(self.leverages[rows]))
+        products = [F.T @ W for F in made]
         others = [StratifiedSums.of(F, W, cells, m.gram) for m, F in self.plan.features(block, self.others)]
         if sums is None:
-            return products, others
+            return [part.double() for part in products], others
         for total, part in zip(sums[0], products, strict=True):
             total += part
         return sums[0], [a.join(b, m.gram) for a, b, m in zip(sums[1], others, self.others, strict=True)]

@@ -52,7 +52,8 @@ class Environment:
     def pip(self, *words: object) -> None:
         """Install, quietly."""
         command = [self.bin / "python", "-m", "pip", "--disable-pip-version-check", "install", "-q"]
-        subprocess.run([*command, "-c", ROOT / "constraints.txt", *words], check=True, cwd=self.folder)
+        words = (*command, "-c", ROOT / "constraints.txt", *words)
+        subprocess.run(words, check=True, cwd=self.folder, capture_output=True, text=True)
 
     def run(self, *words: object) -> subprocess.CompletedProcess[str]:
         """Run a command of the environment where the repository is not."""
@@ -109,7 +110,7 @@ def main() -> int:
             archive = {"wheel": wheel, "sdist": sdist}.get(name)
             problem = check_core(archive) if archive else check_extra(wheel, name)
         except subprocess.CalledProcessError as error:
-            problem = f"could not be installed ({error.returncode})"
+            problem = f"could not be installed: {error.stderr.strip().splitlines()[-1]}"
         failed += bool(problem)
         print(
             f"{name:14} {'FAILED: ' + problem if problem else 'ok'} ({time.perf_counter() - start:.0f} s)", flush=True

@@ -2,12 +2,14 @@
 
 First wheel and sdist alone, which must run their commands without the repository; then each extra, which must be enough
 for what it is for, while without it the error names it. One line each. Needs a package index; versions are those of
-constraints.txt. Environments are made one after the other and removed.
+constraints.txt. Environments are made one after the other and removed; that of an extra starts as a copy (hard links)
+of one in which the wheel alone was installed, so that torch is installed once.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -44,15 +46,18 @@ FAILS = {"text": "no such model", "onnx": "m.onnx"}
 class Environment:
     """A virtual environment in a folder of its own."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
-        self.bin = folder / "venv" / "bin"
+    def __init__(self, folder: Path, base: Environment | None = None) -> None:
+        self.folder, self.bin = folder, folder / "venv" / "bin"
+        if base is None:
+            subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
+        else:
+            shutil.copytree(base.folder / "venv", folder / "venv", symlinks=True, copy_function=os.link)
 
     def pip(self, *words: object) -> None:
         """Install, quietly."""
         command = [self.bin / "python", "-m", "pip", "--disable-pip-version-check", "install", "-q"]
-        subprocess.run([*command, "-c", ROOT / "constraints.txt", *words], check=True, cwd=self.folder)
+        words = (*command, "-c", ROOT / "constraints.txt", *words)
+        subprocess.run(words, check=True, cwd=self.folder, capture_output=True, text=True)
 
     def run(self, *words: object) -> subprocess.CompletedProcess[str]:
         """Run a command of the environment where the repository is not."""
@@ -87,10 +92,10 @@ def check_core(archive: Path) -> str:
         return next((done.stderr.strip().splitlines()[-1] for done in found if done.returncode), "")
 
 
-def check_extra(wheel: Path, extra: str) -> str:
-    """Install the wheel with an extra, and use it; what went wrong, or nothing."""
+def check_extra(wheel: Path, extra: str, base: Environment) -> str:
+    """Add an extra to what the wheel alone installs, and use it; what went wrong, or nothing."""
     with tempfile.TemporaryDirectory() as name:
-        environment = Environment(Path(name))
+        environment = Environment(Path(name), base)
         environment.pip(f"{wheel}[{extra}]")
         done = environment.use(extra)
         if extra in FAILS:
@@ -100,20 +105,27 @@ def check_extra(wheel: Path, extra: str) -> str:
 
 def main() -> int:
     """A line for each."""
-    (wheel,), (sdist,) = Path(sys.argv[1]).resolve().glob("*.whl"), Path(sys.argv[1]).resolve().glob("*.tar.gz")
-    chosen = sys.argv[2:] or ["wheel", "sdist", *USES]
+    (wheel,), (sdist,) = (list(Path(sys.argv[1]).resolve().glob(end)) for end in ("*.whl", "*.tar.gz"))
     failed = 0
-    for name in chosen:
-        start = time.perf_counter()
-        try:
-            archive = {"wheel": wheel, "sdist": sdist}.get(name)
-            problem = check_core(archive) if archive else check_extra(wheel, name)
-        except subprocess.CalledProcessError as error:
-            problem = f"could not be installed ({error.returncode})"
-        failed += bool(problem)
-        print(
-            f"{name:14} {'FAILED: ' + problem if problem else 'ok'} ({time.perf_counter() - start:.0f} s)", flush=True
-        )
+    with tempfile.TemporaryDirectory() as name:
+        base: Environment | None = None
+        for what in sys.argv[2:] or ["wheel", "sdist", *USES]:
+            start = time.perf_counter()
+            try:
+                if what in ("wheel", "sdist"):
+                    problem = check_core(wheel if what == "wheel" else sdist)
+                else:
+                    if base is None:
+                        base = Environment(Path(name))
+                        base.pip(wheel)
+                    problem = check_extra(wheel, what, base)
+            except subprocess.CalledProcessError as error:
+                problem = f"could not be installed: {error.stderr.strip().splitlines()[-1]}"
+            failed += bool(problem)
+            print(
+                f"{what:14} {'FAILED: ' + problem if problem else 'ok'} ({time.perf_counter() - start:.0f} s)",
+                flush=True,
+            )
     return failed
 
 

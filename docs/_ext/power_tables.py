@@ -33,19 +33,19 @@ def percent(power: dict[str, Any] | None) -> str:
     return "" if power is None else f"{100 * power['rate']:.0f} ± {100 * power['error']:.0f}"
 
 
-def table(header: list[str], rows: list[tuple[list[str], int | None]], kind: str) -> nodes.table:
-    """A table whose first column is text; the number of a row's best cell is given beside it."""
+def table(header: list[str], rows: list[tuple[list[str], set[int]]], kind: str) -> nodes.table:
+    """A table whose first column is text; the numbers of a row's best cells are given beside it."""
     found = nodes.table(classes=["power", kind])
     group = nodes.tgroup(cols=len(header))
     found += group
     group += [nodes.colspec(colwidth=3 if k == 0 else 1) for k in range(len(header))]
     head, body = nodes.thead(), nodes.tbody()
     group += [head, body]
-    for part, lines in ((head, [(header, None)]), (body, rows)):
+    for part, lines in ((head, [(header, set[int]())]), (body, rows)):
         for texts, best in lines:
             row = nodes.row()
             for k, text in enumerate(texts):
-                row += nodes.entry("", nodes.paragraph(text=text), classes=["best"] if k == best else [])
+                row += nodes.entry("", nodes.paragraph(text=text), classes=["best"] if k in best else [])
             part += row
     return found
 
@@ -60,11 +60,11 @@ class PowerTable(Directive):
         methods, cells = load(self.arguments[0])
         shown = [name for name in methods if any(name in cell for cell in cells.values())]
         header = ["problem", "rows", *(methods[name]["title"] for name in shown)]
-        rows: list[tuple[list[str], int | None]] = []
+        rows: list[tuple[list[str], set[int]]] = []
         for (title, m, n), cell in cells.items():
             rates = [cell[name]["rate"] if name in cell else -1.0 for name in shown]
             texts = [title, f"{m:,} + {n:,}", *(percent(cell.get(name)) for name in shown)]
-            rows.append((texts, 2 + rates.index(max(rates))))
+            rows.append((texts, {2 + k for k, rate in enumerate(rates) if rate == max(rates)}))
         return [table(header, rows, "numbers")]
 
 
@@ -83,7 +83,7 @@ class PowerChoice(Directive):
             known = chosen.get(key[0])
             if len(cell) > 1 and (known is None or spread > known[1]["spread"]):
                 chosen[key[0]] = (key, {"spread": spread, "cell": cell})
-        rows: list[tuple[list[str], int | None]] = []
+        rows: list[tuple[list[str], set[int]]] = []
         for (title, m, n), entry in chosen.values():
             cell = entry["cell"]
             order = sorted(cell, key=lambda name: -cell[name]["rate"])
@@ -91,7 +91,7 @@ class PowerChoice(Directive):
             near = cell[first]["rate"] - cell[second]["rate"] < cell[first]["error"] + cell[second]["error"]
             names = " or ".join(methods[name]["title"] for name in (order[:2] if near else order[:1]))
             others = " · ".join(f"{methods[name]['title']} {100 * cell[name]['rate']:.0f}" for name in order)
-            rows.append(([title, f"{m:,} + {n:,}", names, others], None))
+            rows.append(([title, f"{m:,} + {n:,}", names, others], set()))
         return [table(["what differs", "rows", "sees most", "rejections in %"], rows, "words")]
 
 

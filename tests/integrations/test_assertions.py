@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from importlib.metadata import entry_points
 from pathlib import Path
 
 import numpy as np
@@ -120,13 +119,11 @@ def draw(shift=0.0, rows=100):
 @pytest.fixture
 def run(pytester, monkeypatch):
     monkeypatch.delenv("CI", raising=False)
-    # An editable install of before this plugin does not name it.
-    named = any(entry.name == "tellapart" for entry in entry_points(group="pytest11"))
-    load = () if named else ("-p", "tellapart.integrations.pytest_plugin")
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # others would be imported anew for each run
 
     def run(code, *options):
         pytester.makepyfile(test_it=SAMPLES + code)
-        return pytester.runpytest_inprocess("-p", "no:xdist", *load, *options)
+        return pytester.runpytest_inprocess("-p", "tellapart.integrations.pytest_plugin", *options)
 
     return run
 

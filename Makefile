@@ -47,7 +47,7 @@ test-full: .venv/.installed-test
 SECONDS ?= 60
 SHARE ?= 1
 hostile: .venv/.installed-test
-	$(BIN)/python tests/hostile/test_inputs.py
+	$(BIN)/python tests/hostile/test_table.py
 
 fuzz: .venv/.installed-test
 	$(BIN)/python tests/hostile/fuzz.py --seconds $(SECONDS) --seed $$(date +%s) --keep build/fuzz

@@ -183,7 +183,9 @@ def numbers_of(source: Any) -> np.ndarray:
 
 
 def test_every_format_has_a_case() -> None:
-    assert {case.format for case in CASES.values()} | {"Named"} == {type(entry).__name__ for entry in FORMATS}
+    assert {case.format for case in CASES.values()} | {"Named", "Strings"} == {
+        type(entry).__name__ for entry in FORMATS
+    }
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)

@@ -895,7 +895,7 @@ def test_features_of_both_samples() -> None:
         match(x, read(VALUES, "Y"))
     with pytest.raises(ValueError, match="features= gave 3 numbers for each row of X, but 2 for Y"):
         match(x, read(VALUES, "Y", features=lambda batch: batch[:, :2]))
-    with pytest.raises(ValueError, match="features= needs numbers or images, but X has columns of text"):
+    with pytest.raises(ValueError, match="features= must return a tensor or an array, but returned list"):
         read(pd.DataFrame({"a": ["x"]}), features=lambda batch: batch)
     flat = nn.Flatten()
     with pytest.raises(ValueError, match=r"lie in \[0.0, 255.0\] and those of Y in \[0.0, 9.0\]"):

@@ -241,7 +241,7 @@ ERRORS = [
     (b"real.npy", TypeError, "X is a string"),
     (None, TypeError, r"X must hold numbers, but holds None \(NoneType\)"),
     ({"a": 1}, TypeError, "X must hold numbers, but holds .*dict"),
-    (["a", "b"], TypeError, r"X must hold numbers, but holds <U1\. Encode text and dates as numbers"),
+    (["a", "b"], TypeError, r"X must hold numbers, but holds texts \('a'\)\. Give features="),
     ([[1.0, "b", 2.0]], TypeError, "X must hold numbers, but holds .* Encode text"),
     (
         pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]}),

@@ -324,7 +324,7 @@ def test_compare_and_learned_tests_use_the_cluster(samples, client):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(clusters.Cluster, "reduce", counted)
         options = {"permutations": 99, "rng": 0, "swap": True, "stability": 0, "learning": {"steps": 1}}
-        base, other = (ta.compare(*samples, cluster=c, **options) for c in (None, client))
+        base, other = (ta.compare(*samples, "ard", cluster=c, **options) for c in (None, client))
     assert len(calls) == 2
     assert all(same(a.test, b.test) for a, b in zip(base.test.halves, other.test.halves, strict=True))
 
@@ -508,7 +508,7 @@ def test_an_estimate_is_near_the_truth():
 
 def test_the_command_line_estimates(files, capsys, monkeypatch):
     a, b = map(str, files["npy"])
-    assert main(["compare", a, b, "--cost"]) == 0
+    assert main(["compare", a, b, "--test", "ard", "--cost"]) == 0
     told = capsys.readouterr().out
     assert "tiles of" in told
     assert "MB of memory" in told

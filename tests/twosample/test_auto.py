@@ -209,7 +209,7 @@ def test_a_result_is_complete():
     assert result.carrier
     assert "the smallest possible" in repr(result)
     assert "X (80 rows), Y (70 rows) differ: p = 0.005" in result.summary()
-    assert "0: larger in Y by" in result.summary()
+    assert "0: larger in Y, +" in result.summary()
     again = ta.two_sample_test(X, Y, 199, rng=result.seed)
     assert same(result, again)
 
@@ -511,7 +511,7 @@ def test_command(tmp_path, capsys):
     assert main(["test", *files, *options, "--fail-on-difference"]) == 1
     told = capsys.readouterr().out
     assert told.startswith("a.csv (150 rows), b.csv (150 rows) differ: p = 0.01")
-    assert "town: share of" in told
+    assert "town: '" in told
     assert main(["test", *files, *options, "--json", "-"]) == 0
     assert json.loads(capsys.readouterr().out)["pvalue"] == 0.01
     assert main(["test", *files, *options, "--drop", "age", "--quiet", "--json", str(tmp_path / "out.json")]) == 0

@@ -143,8 +143,9 @@ def check_values(values: Tensor, name: str) -> None:
 
 def are_usable(values: Tensor) -> bool:
     """Whether all values are finite, and so are their squares (in double precision)."""
-    low, high = torch.aminmax(values.detach())
-    return bool(low >= -LARGEST and high <= LARGEST)  # also false for NaN
+    # As Python's numbers: in single precision the limit itself would be infinite.
+    low, high = (float(end) for end in torch.aminmax(values.detach()))
+    return low >= -LARGEST and high <= LARGEST  # also false for NaN
 
 
 def too_large(row: int, column: int) -> str:

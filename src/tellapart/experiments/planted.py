@@ -167,7 +167,7 @@ def level(images: Tensor, repetitions: int, out: Path, progress: bool | None) ->
         for r in range(repetitions):
             rows = torch.from_numpy(np.random.default_rng([1, r]).permutation(len(images)))
             X, Y = (images[part].flatten(1).float() / 255 for part in rows.split(ROWS["none"])[:2])
-            squares = [part.reshape(-1, 28, 28) for part in (X, Y)]
+            squares = [part.reshape(-1, *images.shape[1:]) for part in (X, Y)]
             found["auto"].append(two_sample_test(squares[0], squares[1], 199, rng=r).pvalue)
             for kernel in TESTS[1:]:
                 learning: dict[str, Any] = {"steps": 100, "patience": 3} if kernel == "ard" else {}

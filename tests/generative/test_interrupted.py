@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +113,15 @@ def test_handlers_of_signals_are_left_as_they_were(tmp_path: Path) -> None:
     assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
 
 
+@pytest.fixture
+def _listening_to_ctrl_c() -> Iterator[None]:
+    """Shells start what runs in the background deaf to Ctrl-C, and so is whatever it starts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_listening_to_ctrl_c")
 def test_an_impatient_user_is_not_kept_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trainer = _trainer(tmp_path / "run")
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from .._util.errors import InputError
 from .._util.extras import extra
@@ -38,7 +39,7 @@ _ROUNDED = 0.02
 #: further condition must make a rule so much better.
 _APART, _SIMPLE = 3.0, 0.9
 #: Clusters, the components they are found in, and how much the witness counts beside all of these.
-_CLUSTERS, _COMPONENTS, _WITNESS = 12, 20, 1.0
+_CLUSTERS, _COMPONENTS, _WITNESS = 20, 20, 0.3
 #: Rows of each half that slices need.
 _FEWEST = 40
 _BLOCK = 4_096
@@ -290,7 +291,7 @@ def _find_clusters(points: Points, fit: CrossFit, rng: np.random.Generator, comp
     some = plan.scaled(points[torch.from_numpy(rows)].detach().cpu().flatten(1).numpy())
     centre = some.mean(0)
     few = some[torch.from_numpy(rng.permutation(len(some))[:4_000])] - centre
-    axes = torch.pca_lowrank(few, min(_COMPONENTS, *few.shape), center=False, niter=3)[2]
+    axes = _leading_axes(few, min(_COMPONENTS, *few.shape))
     size = float(((some - centre) @ axes).square().sum(1).mean().sqrt()) or 1.0
     spread = float(np.std(fit.search_values[rows])) or 1.0
 
@@ -310,3 +311,11 @@ def _find_clusters(points: Points, fit: CrossFit, rng: np.random.Generator, comp
         )
         nearest[start : start + _BLOCK] = apart.argmin(1)
     return [Candidate(f"cluster {k + 1}", (), nearest == k) for k in range(count) if (nearest == k).any()]
+
+
+def _leading_axes(few: Tensor, count: int) -> Tensor:
+    """The directions in which some centred rows vary most, as columns."""
+    if few.shape[1] <= len(few):
+        return torch.linalg.eigh(few.T @ few)[1][:, -count:].flip(1)
+    found = few.T @ torch.linalg.eigh(few @ few.T)[1][:, -count:].flip(1)
+    return found / found.norm(dim=0).clamp(min=1e-30)

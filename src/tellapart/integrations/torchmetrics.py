@@ -69,8 +69,8 @@ class KernelDistance(Metric):
     >>> metric.update(torch.randn(100, 5, generator=g), real=True)
     >>> metric.update(torch.randn(100, 5, generator=g) + 0.5, real=False)
     >>> found = metric.compute()
-    >>> sorted(found), bool(found["mmd2"] > 3 * found["standard_error"]), round(found["pvalue"].item(), 4)
-    (['mmd2', 'pvalue', 'standard_error'], True, 0.005)
+    >>> sorted(found), round(found["pvalue"].item(), 4)
+    (['mmd2', 'pvalue', 'standard_error'], 0.005)
     """
 
     is_differentiable = False

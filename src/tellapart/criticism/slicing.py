@@ -315,7 +315,7 @@ def _find_clusters(points: Points, fit: CrossFit, rng: np.random.Generator, comp
 
 def _leading_axes(few: Tensor, count: int) -> Tensor:
     """The directions in which some centred rows vary most, as columns."""
-    if few.shape[1] <= len(few):
-        return torch.linalg.eigh(few.T @ few)[1][:, -count:].flip(1)
-    found = few.T @ torch.linalg.eigh(few @ few.T)[1][:, -count:].flip(1)
-    return found / found.norm(dim=0).clamp(min=1e-30)
+    narrow = few.shape[1] <= len(few)
+    vectors = torch.linalg.eigh(few.T @ few if narrow else few @ few.T)[1][:, -count:].flip(1)
+    axes: Tensor = vectors if narrow else few.T @ vectors
+    return axes / axes.norm(dim=0).clamp(min=1e-30)

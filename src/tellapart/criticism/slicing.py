@@ -317,5 +317,6 @@ def _leading_axes(few: Tensor, count: int) -> Tensor:
     """The directions in which some centred rows vary most, as columns."""
     narrow = few.shape[1] <= len(few)
     vectors = torch.linalg.eigh(few.T @ few if narrow else few @ few.T)[1][:, -count:].flip(1)
-    axes: Tensor = vectors if narrow else few.T @ vectors
-    return axes / axes.norm(dim=0).clamp(min=1e-30)
+    axes = vectors if narrow else few.T @ vectors
+    found: Tensor = axes / axes.norm(dim=0).clamp(min=1e-30)
+    return found

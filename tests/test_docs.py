@@ -104,15 +104,13 @@ def test_numbers_of_the_paper_are_those_of_the_json():
     data = json.loads((DOCS / "power.json").read_text(encoding="utf-8"))
     paper = (ROOT / "paper" / "paper.md").read_text(encoding="utf-8")
     found = data["sum_real"]["rejections"]
-    said = (
-        f"{found['auto']} of {data['sum_real']['trials']} v {found['median']}, {found['forest-split']} (random forest)"
-    )
+    said = f"{found['auto']} of {data['sum_real']['trials']} v {found['median']}, {found['energy']} (energy)"
     assert said in paper
     rates = {(c["problem"], c["m"], c["method"]): round(100 * c["power"]["rate"]) for c in data["cells"]}
     titles = {c["title"]: c["problem"] for c in data["cells"]}
     for title, rows, label in (
         ("Blobs, 5 × 5, ε = 4", 1000, "Blobs (1,000 + 1,000)"),
-        ("HDGM, d = 10", 4000, "HDGM (4,000 + 4,000)"),
+        ("Blob-D", 270, "Blob-D (270 + 270)"),
         ("1 of 50 is twice as wide", 200, "1 of 50 columns wider (200 + 200)"),
     ):
         auto, median = (rates[titles[title], rows, method] for method in ("auto", "median"))

@@ -215,7 +215,7 @@ def test_a_result_is_complete():
 
 
 def test_the_floor_is_the_true_one():
-    with pytest.warns(UserWarning, match=r"p cannot be below 0\.1,"):
+    with pytest.warns(UserWarning, match=r"p cannot be below 0\.1:"):
         result = ta.two_sample_test([[1.0], [2.0], [3.0]], [[11.0], [12.0], [13.0]], rng=0)
     assert result.pvalue == result.pvalue_floor == 0.1
     assert result.permutations == 19

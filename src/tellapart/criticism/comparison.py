@@ -28,6 +28,7 @@ from .weights import Weights
 
 Interval = tuple[float, float]
 
+_HALVES = " (found on one half of the rows, counted on the other)"
 #: Findings and slices that a summary shows.
 _SHOWN = 8
 
@@ -239,7 +240,9 @@ class Comparison(Shown):
         ]
         for what, found in (("Columns", self.named_columns), ("Pairs of columns", self.named_pairs)):
             lines += _listed(f"{what} that differ", [self.describe(one) for one in found])
-        lines += _listed("Kinds of rows that differ in number", [self.describe(one) for one in self.named_slices])
+        lines += _listed(
+            f"Kinds of rows that differ in number{_HALVES}", [self.describe(one) for one in self.named_slices]
+        )
         if self.reject() and self.weights is not None:
             leading = ", ".join(f"{name} {weight:.3f}" for name, weight in self.weights.leading())
             lines.append(f"Largest weights: {leading}.")

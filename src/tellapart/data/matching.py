@@ -161,7 +161,7 @@ def _match_tables(x: Source, y: Source, a: Table, b: Table) -> tuple[Source, Sou
             drop=...,
         )
     counters = [
-        f"The column {first.name!r} counts the rows. If it has no meaning, leave it out."
+        f"The column {first.name!r} counts the rows. If it has no meaning, leave it out (drop)."
         for first, second in zip(firsts, seconds, strict=True)
         if min(len(x), len(y)) >= _COUNTED
         and all(c.kind == "number" and is_row_number(c.values) for c in (first, second))

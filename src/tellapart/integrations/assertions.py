@@ -126,7 +126,7 @@ def assert_same_distribution(
         return
     path, remark = _write_report(X, Y, seed, report, options)
     message = [
-        result.summary(),
+        result.summary(alpha),
         f"Samples from one distribution fail this assertion with probability at most {alpha:g}.",
         f"To repeat it: ta.two_sample_test(X, Y, {result.permutations}, rng={seed})",
         *([remark] if remark else []),

@@ -102,7 +102,8 @@ def _lead(c: Comparison, named: int, names: tuple[str, str]) -> str:
     )
     return (
         f"{count} The adjusted p-values hold for all columns together: the chance that any column is named that does "
-        f"not differ is at most {percent(c.alpha)}. Effects say how {names[1]} differs from {names[0]}."
+        f"not differ is at most {percent(c.alpha)}, pairs included: a column is named from p = {c.naming_level:.3g} "
+        f"down. Effects say how {names[1]} differs from {names[0]}."
     )
 
 

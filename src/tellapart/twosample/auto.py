@@ -278,7 +278,7 @@ def _notes(verdict: Verdict, floor: float, width: int) -> list[str]:
 
 
 def _floor_in_words(floor: float) -> str:
-    return f"p cannot be below {floor:.3g}, because so few relabellings differ: nothing can be found at level 0.05."
+    return f"p cannot be below {floor:.3g}: too few relabellings differ, or were asked for, to reject at level 0.05."
 
 
 def warn_of_floor(floor: float) -> None:

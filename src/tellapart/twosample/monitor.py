@@ -261,7 +261,9 @@ class Monitor(Shown):
             return "No batches yet."
         last, alarms = self.records[-1], self.alarms
         verdict = "ALARM" if last in alarms else "no alarm"
-        told = f"capital {last.capital:.3g} of {1 / self.alpha:g}" if self.control == "anytime" else ""
+        told = ""
+        if self.control == "anytime":
+            told = f"evidence {last.capital:.3g} of the {1 / self.alpha:g} that make an alarm, added up over batches"
         told = f"level {last.level:.3g}" if last.level is not None else told
         lines = [
             f"{last.name} ({last.rows:,} rows): {verdict}; p = {last.pvalue:.4g}{', ' + told if told else ''}.",

@@ -302,7 +302,7 @@ def wrong_calls() -> list[Case]:
         "no column": (["a.csv", "b.csv", "--columns", "z"], "has no column 'z'"),
         "no columns": (["a.csv", "b.csv", "--drop", "a,b,c"], "has no columns left"),
         "memory in words": (["a.csv", "b.csv", "--max-memory", "lots"], "is not a size"),
-        "no memory": (["a.csv", "b.csv", "--max-memory", "0"], "max_memory must be positive"),
+        "no memory": (["a.csv", "b.csv", "--max-memory", "0"], "max.memory must be positive"),
         "little memory": (["a.csv", "b.csv", "--max-memory", "100"], "max-memory|max_memory"),
         "huge level": (["a.csv", "b.csv", "--alpha", "2"], "alpha|level"),
         "level that is none": (["a.csv", "b.csv", "--alpha", "nan"], "alpha|level"),

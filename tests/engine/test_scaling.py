@@ -501,7 +501,7 @@ def test_a_cost_is_told_and_nothing_computed(samples, files, client):
 def test_an_estimate_is_near_the_truth():
     """Within a factor of three, on a machine that does other things too."""
     X, Y = (torch.randn(6000, 4, generator=torch.Generator().manual_seed(seed)) for seed in (0, 1))
-    expected = ta.mmd_test_cost(X, Y, Gaussian(1.0), permutations=199, rng=0).seconds
+    expected = min(ta.mmd_test_cost(X, Y, Gaussian(1.0), permutations=199, rng=0).seconds for _ in range(2))
     take_rows = min(ta.mmd_test(X, Y, Gaussian(1.0), permutations=199, rng=0).seconds for _ in range(2))
     assert take_rows / 3 < expected < take_rows * 3
 

@@ -10,7 +10,8 @@ import pytest
 from two_tables import tables
 
 import tellapart as ta
-from tellapart.criticism.folds import draw_folds, find_units, hash_rows
+from tellapart.criticism.folds import draw_folds, find_units
+from tellapart.data.shared import hash_rows
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 FAST = {"permutations": 99, "rng": 0}

@@ -10,10 +10,11 @@ import torch
 
 import tellapart as ta
 from tellapart.criticism.crossfit import cross_fit
-from tellapart.criticism.folds import find_units, hash_rows
+from tellapart.criticism.folds import find_units
 from tellapart.criticism.separability import separability
 from tellapart.data.mixed import open_mixed
 from tellapart.data.options import ReadOptions
+from tellapart.data.shared import hash_rows
 from tellapart.engine import computing
 from tellapart.stats.forms import Part, draw_labellings, pool_rows
 from tellapart.stats.forms.features import Layout

@@ -10,7 +10,7 @@ import pytest
 import tellapart as ta
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-planted = pytest.importorskip("planted")
+import planted
 
 
 @pytest.mark.usefixtures("one_thread")

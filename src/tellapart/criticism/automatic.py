@@ -13,6 +13,7 @@ from ..data import Source, reindex
 from ..data.mixed import display_names, mix_sources
 from ..data.options import ReadOptions
 from ..data.read import check_pair
+from ..data.shared import hash_rows
 from ..engine import Compute
 from ..stats.forms.distance import measure_distance
 from ..stats.forms.features import Layout
@@ -20,7 +21,7 @@ from ..twosample.auto import as_kernels, run_two_sample_test
 from ..twosample.designs import Design
 from .comparison import Comparison
 from .crossfit import cross_fit
-from .folds import find_units, hash_rows
+from .folds import find_units
 from .notices import find_notices, notice_rows
 from .reading import check_items, open_samples, take_items
 from .settings import Settings

@@ -238,7 +238,8 @@ class Comparison(Shown):
             f"Separability (AUC of the witness): {self.auc:.3f} [{low:.3f}, {high:.3f}], {self.separability_grade} "
             f"separable. {self._distance_text()}",
         ]
-        for what, found in (("Columns", self.named_columns), ("Pairs of columns", self.named_pairs)):
+        single = "Pixels" if self.settings.kind == "images" else "Columns"
+        for what, found in ((single, self.named_columns), ("Pairs of columns", self.named_pairs)):
             lines += _listed(f"{what} that differ", [self.describe(one) for one in found])
         lines += _listed(
             f"Kinds of rows that differ in number{_HALVES}", [self.describe(one) for one in self.named_slices]

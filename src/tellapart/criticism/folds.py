@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..data import Points
 from ..data.arrays import Array
 
 #: Folds, at the most.
@@ -12,20 +11,6 @@ FOLDS = 6
 #: Equal rows stay together where at least this share of all rows differ from each other: among few different rows,
 #: equal ones are no copies, but draws of the same value.
 _DIFFERENT = 0.2
-_HASHED = 4_096
-
-
-def hash_rows(points: Points) -> Array:
-    """A number for each row, equal for equal rows (and, with a chance of 2^-64, for others)."""
-    width = int(np.prod(points.shape[1:]))
-    factors = np.random.default_rng(0).integers(1, 2**63, width, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
-    found = np.empty(len(points), np.uint64)
-    for start in range(0, len(points), _HASHED):
-        block = points[start : start + _HASHED].detach().cpu().flatten(1).double().numpy()
-        bits = np.ascontiguousarray(block + 0.0).view(np.uint64)  # -0 and 0 are equal
-        mixed = (bits ^ (bits >> np.uint64(29))) * factors
-        found[start : start + _HASHED] = (mixed ^ (mixed >> np.uint64(31))).sum(1, dtype=np.uint64)
-    return found
 
 
 def find_units(hashes: Array, given: Array | None) -> Array:

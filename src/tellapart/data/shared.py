@@ -7,6 +7,8 @@ of Y. Equal values of coarse data are something else: they coincide within a sam
 from __future__ import annotations
 
 from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 
@@ -102,9 +104,14 @@ def _hash_table(table: Table) -> Array:
     for salt, column in zip(_salts(len(table.columns)), table.columns, strict=True):
         values = column.values
         if column.kind == "text":
-            values = np.array([*(hash(level) for level in column.levels), 0], np.int64)[values].view(np.float64)
+            values = np.array([*map(_hash_text, column.levels), 0], np.uint64)[values].view(np.float64)
         found += _mix(values[:, None], salt[None])[:, 0]
     return found
+
+
+def _hash_text(text: Any) -> int:
+    """A number that is the same in every process, unlike Python's own hash of a text."""
+    return int.from_bytes(blake2b(str(text).encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
 
 def _mix(values: Array, salts: Array) -> Array:

@@ -44,20 +44,10 @@ def write(comparison: Comparison, path: str | PathLike[str], command: str | None
 
 def render(comparison: Comparison, command: str | None = None) -> str:
     """The report as HTML."""
-    check_installed()
     from .page import contents
-    from .words import keep_units
+    from .sheets import render_sheet
 
-    jinja2 = extra("jinja2", group="report", what="The report")
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("tellapart", "report/templates"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["sentence"] = keep_units
-    return str(environment.get_template("report.html").render(contents(comparison, command)))
+    return render_sheet("report.html", contents(comparison, command))
 
 
 def schema() -> dict[str, Any]:

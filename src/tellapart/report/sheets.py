@@ -1,4 +1,4 @@
-"""Pages beside the report of a comparison: one template each, in the same style."""
+"""Pages, one template each, in the same style: the report of a comparison, and those of rankings, histories, groups."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from .._util.extras import extra
 from .._util.files import atomic_write_text
 from . import check_installed
+from .words import keep_units
 
 
 def write_sheet(template: str, path: str | PathLike[str], values: dict[str, Any]) -> None:
@@ -29,6 +30,7 @@ def render_sheet(template: str, values: dict[str, Any]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["sentence"] = keep_units
     return str(environment.get_template(template).render(values | {"version": __version__}))
 
 

@@ -58,6 +58,9 @@ class EquivalenceResult(Shown):
         """Whether the samples are shown, at level ``alpha``, to differ by less than the margin."""
         return rejects(self.pvalue, alpha)
 
+    def __repr__(self) -> str:
+        return f"EquivalenceResult({self.summary()})"
+
     def summary(self, alpha: float = 0.05) -> str:
         """What was found, in plain words."""
         word = "differ by less than" if self.equivalent(alpha) else "are not shown to differ by less than"

@@ -180,6 +180,8 @@ class AutoResult(Shown):
         at_floor = ", the smallest possible" if self.pvalue <= self.pvalue_floor * (1 + 1e-9) else ""
         verdict = "differ" if self.reject(alpha) else "are not shown to differ"
         lines = [f"{listed} {verdict}: p = {self.pvalue:.4g}{at_floor} (exact, {self.permutations:,} relabellings)."]
+        # What should be known first comes first: a column that only counts rows decides everything.
+        lines += [f"Note: {note}" for note in self.notes]
         for name, family in self.families.items():
             lines.append(f"  {FAMILIES[name]}: p = {family.pvalue:.4g} ({family.carrier})")
         for what, found in (("Columns", self.coordinates), ("Pairs of columns", self.pairs)):
@@ -188,7 +190,7 @@ class AutoResult(Shown):
                 lines.append(f"{what} that differ (jointly at level {alpha:g}): {len(named)} of {len(found)}")
                 lines += [f"  {one}" for one in named[:_SHOWN]]
                 lines += [f"  … and {len(named) - _SHOWN} more"] if len(named) > _SHOWN else []
-        return [*lines, *(f"Note: {note}" for note in self.notes)]
+        return lines
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,7 +237,8 @@ class TwoSampleResult(AutoResult):
 
     def __repr__(self) -> str:
         at_floor = " (the smallest possible)" if self.pvalue <= self.pvalue_floor * (1 + 1e-9) else ""
-        named = f", {len(self.named())} columns named" if self.named() else ""
+        count = len(self.named())
+        named = f", {count} column{'s' * (count > 1)} named" if count else ""
         return (
             f"TwoSampleResult(p = {self.pvalue:.4g}{at_floor}; exact, {self.permutations} relabellings, m = {self.m}, "
             f"n = {self.n}{', carried by ' + self.carrier if self.carrier else ''}{named})"

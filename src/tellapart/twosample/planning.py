@@ -71,6 +71,9 @@ class Plan(Shown):
         """The power of a study with so many rows of X, and of Y in proportion."""
         return _power(rows / self.pilot_rows[0], self._slope, self._exponent, self.alpha)
 
+    def __repr__(self) -> str:
+        return f"Plan({self.summary()})"
+
     def summary(self) -> str:
         """What was found, in plain words."""
         m, n = self.pilot_rows

@@ -15,7 +15,7 @@ from ...data import Points, reindex
 from ...engine import Compute
 from ...engine.rows import Size, StratifiedSums, fitting, reduce_rows
 from ...kernels import Kernel
-from .constants import FLAT, IMAGE_WEIGHTS, MANY, UNEVEN, WEIGHTS
+from .constants import FLAT, HALF_WEIGHT, IMAGE_WEIGHTS, MANY, UNEVEN, WEIGHTS
 from .contrasts import Contrasts
 from .families import Answer, Judge, Part
 from .features import FeaturePlan, Layout, Member, draw_sketch
@@ -115,7 +115,10 @@ def conclude(judge: Judge, answers: dict[str, Answer | None]) -> Verdict:
     answers["coordinates"], coordinates = judge.coordinates()
     answers["pairs"], pairs = judge.pairs()
     known = {family: answer for family, answer in answers.items() if answer is not None}
-    weights = IMAGE_WEIGHTS if "patches" in known else WEIGHTS
+    weights = dict(IMAGE_WEIGHTS if "patches" in known else WEIGHTS)
+    for family, parts in (("coordinates", coordinates), ("pairs", pairs)):
+        if family in known:
+            weights[family] *= len(parts) / (len(parts) + HALF_WEIGHT)
     return _combine(known, weights, judge.contrasts, coordinates, pairs, judge.plan.left_out)
 
 

@@ -40,11 +40,12 @@ EQUAL: dict[str, Callable[[np.random.Generator, int, int, int], tuple[Rows, Rows
 }
 SIZES = ((50, 50, 50), (200, 100, 400))
 ALPHA = 0.05
+KERNELS = {"given": None, "learned": "rbf"}
 
 
-def level(repetitions: int) -> None:
+def level(repetitions: int, kernels: list[str]) -> None:
     print(f"rejections at level {ALPHA} of {repetitions}, two models that are equally far")
-    for kernel in (None, "rbf"):
+    for kernel in (KERNELS[name] for name in kernels):
         for name, draw in EQUAL.items():
             for sizes in SIZES:
                 start, found = time.perf_counter(), 0
@@ -94,6 +95,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("level", "generators"))
     parser.add_argument("--repetitions", type=int, default=1000)
+    parser.add_argument("--kernels", nargs="+", choices=KERNELS, default=list(KERNELS))
     parser.add_argument("--draws", type=int, default=100)
     parser.add_argument("--data", default="mnist")
     parser.add_argument("--steps", type=int, nargs=2, default=(500, 5000))
@@ -101,7 +103,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "tellapart-rank")
     given = parser.parse_args()
     if given.what == "level":
-        level(given.repetitions)
+        level(given.repetitions, given.kernels)
     else:
         generators(given.draws, given.data, given.folder, tuple(given.steps), given.rows)
 

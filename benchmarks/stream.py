@@ -20,7 +20,7 @@ import torch
 
 import tellapart as ta
 from tellapart.stats.betting import Betting
-from tellapart.twosample.monitor import BetFeatures
+from tellapart.twosample.bets import BetFeatures, Bets
 
 LEVELS = (0.01, 0.05, 0.1)
 
@@ -34,21 +34,30 @@ def draw(rng: np.random.Generator, rows: int) -> np.ndarray:
     return z
 
 
-def level(repetitions: int) -> None:
+#: Rows of a batch, and of the reference that it is tested against.
+SIZES = {1: 500, 5: 500, 50: 500, 1000: 1000}
+
+
+def level(repetitions: int, sizes: list[int]) -> None:
     print(f"Reference.test: rejections of {repetitions} (199 relabellings; a new reference each time)")
-    for rows, size in ((500, 1), (500, 5), (500, 50), (2000, 1000)):
-        start, pvalues = time.perf_counter(), []
+    for size in sizes:
+        start, pvalues, rows = time.perf_counter(), [], SIZES[size]
         for k in range(repetitions):
             rng = np.random.default_rng([k, size])
             reference = ta.Reference.fit(draw(rng, rows), rng=k, threads=1)
             pvalues.append(reference.test(draw(rng, size), 199, rng=k, threads=1).pvalue)
-        shares = [float(np.mean(np.array(pvalues) <= alpha + 1e-12)) for alpha in LEVELS]
-        told = ", ".join(
-            f"{share:.4f} ± {math.sqrt(alpha * (1 - alpha) / repetitions):.4f} at {alpha}"
-            for share, alpha in zip(shares, LEVELS, strict=True)
-        )
-        spent = (time.perf_counter() - start) / repetitions
-        print(f"reference of {rows:5,}, batch of {size:5,}: {told}   {spent:.3f} s each", flush=True)
+            if len(pvalues) % 250 and len(pvalues) < repetitions:
+                continue
+            told = ", ".join(
+                f"{np.mean(np.array(pvalues) <= alpha + 1e-12):.4f} ± "
+                f"{math.sqrt(alpha * (1 - alpha) / len(pvalues)):.4f} at {alpha}"
+                for alpha in LEVELS
+            )
+            spent = (time.perf_counter() - start) / len(pvalues)
+            print(
+                f"reference of {rows:5,}, batch of {size:5,}, {len(pvalues):5,} times: {told}   {spent:.3f} s each",
+                flush=True,
+            )
 
 
 def times() -> None:
@@ -95,20 +104,20 @@ def run_bets(
     return alarm, largest
 
 
-def alarms(streams: int, batches: int, size: int, alpha: float) -> None:
+def alarms(streams: int, first: int, batches: int, size: int, alpha: float) -> None:
     """Fresh rows are drawn as if the reference had been kept whole, so that bets go on to the end."""
     start, found, largest = time.perf_counter(), 0, []
-    for k in range(streams):
+    for k in range(first, first + streams):
         rng = np.random.default_rng(k)
         reference = ta.Reference.fit(draw(rng, 400), rng=k, threads=1)
         alarm, most = run_bets(reference, draw(rng, batches * size), draw(rng, batches * size), size, alpha)
         found += alarm is not None
         largest.append(most)
-        if (k + 1) % 20 == 0:
+        if len(largest) % 10 == 0:
             spent = time.perf_counter() - start
             print(
-                f"{k + 1} streams of {batches:,} batches of {size}: {found} false alarms at alpha = {alpha}; the "
-                f"largest capital {max(largest):.3g}, its median {np.median(largest):.3g}; {spent:.0f} s",
+                f"{len(largest)} streams of {batches:,} batches of {size}: {found} false alarms at alpha = {alpha}; "
+                f"the largest capital {max(largest):.3g}, its median {np.median(largest):.3g}; {spent:.0f} s",
                 flush=True,
             )
 
@@ -121,6 +130,8 @@ DRIFTS = {
     "one column 1.5 × as wide": lambda z: z * (1 + 0.5 * np.eye(z.shape[1])[0]),
 }
 COLUMNS, REFERENCE_ROWS, SIZE, BEFORE, AFTER = 10, 4000, 40, 50, 60
+#: Batches after the drift that single tests are made of: they cost more, and need no more.
+TESTED = 20
 
 
 def stream(seed: int, drift: str) -> tuple[np.ndarray, np.ndarray]:
@@ -134,37 +145,46 @@ def stream(seed: int, drift: str) -> tuple[np.ndarray, np.ndarray]:
 
 def delay(streams: int, alpha: float) -> None:
     """What the user has: 4,000 rows of a reference, 50 batches of 40 rows before the drift and 60 after it."""
-    print(f"batches of {SIZE} until the alarm (median; quartiles), seen within {AFTER}, false alarms before")
+    print(f"batches of {SIZE} until the alarm (median; quartiles), seen within {AFTER} (tests {TESTED}), false alarms")
+    shared = alpha / (BEFORE + AFTER)
     for drift in DRIFTS:
-        found: dict[str, list[int | None]] = {
-            "anytime, alpha": [],
-            "each batch, alpha / batches": [],
-            "each batch, alpha": [],
-        }
+        bets: list[int | None] = []
+        tests: dict[float, list[int | None]] = {shared: [], alpha: []}
         for k in range(streams):
             X, rows = stream(k, drift)
             reference = ta.Reference.fit(X, rng=k, threads=1)
-            monitor = reference.monitor(alpha, rng=k, permutations=1, threads=1)
+            batches = rows.reshape(BEFORE + AFTER, SIZE, COLUMNS)
+            bets.append(first_alarm(reference, batches, alpha))
             pvalues = [1.0] * BEFORE
-            for t in range(BEFORE + AFTER):
-                batch = rows[t * SIZE : (t + 1) * SIZE]
-                monitor.add(batch)
-                # That single tests are exact is known: only their power is asked here, within 20 batches.
-                if BEFORE <= t < BEFORE + 20 and min(pvalues) > alpha / (BEFORE + AFTER):
-                    result = reference.test(batch, 199, rng=t, threads=1)
-                    if result.pvalue <= 0.011:
-                        result = reference.test(batch, math.ceil((BEFORE + AFTER) / alpha) - 1, rng=1000 + t, threads=1)
-                    pvalues.append(result.pvalue)
-            first = [one.number for one in monitor.alarms][:1]
-            found["anytime, alpha"].append(first[0] if first else None)
-            for name, level in (
-                ("each batch, alpha / batches", alpha / (BEFORE + AFTER)),
-                ("each batch, alpha", alpha),
-            ):
-                hits = [t for t, p in enumerate(pvalues) if p <= level + 1e-12]
-                found[name].append(hits[0] if hits else None)
-        for name, hits in found.items():
-            tell(drift, name, hits)
+            for batch in batches[BEFORE : BEFORE + TESTED]:
+                pvalues.append(smallest_pvalue(reference, batch, len(pvalues), shared))
+                if pvalues[-1] <= shared:
+                    break
+            for level, found in tests.items():
+                found.append(next((t for t, p in enumerate(pvalues) if p <= level + 1e-12), None))
+        tell(drift, "anytime, alpha", bets)
+        tell(drift, "each batch, alpha / batches", tests[shared], shared)
+        tell(drift, "each batch, alpha", tests[alpha], alpha)
+
+
+def first_alarm(reference: ta.Reference, batches: np.ndarray, alpha: float) -> int | None:
+    """The batch at which a monitor's capital reaches 1/alpha."""
+    bets = Bets(reference)
+    for t, batch in enumerate(batches):
+        bets.add(torch.from_numpy(batch))
+        if bets.capital >= 1 / alpha:
+            return t
+    return None
+
+
+def smallest_pvalue(reference: ta.Reference, batch: np.ndarray, seed: int, level: float) -> float:
+    """The p-value of a batch, with more permutations where it may be as small as the level."""
+    pvalue = 1.0
+    for permutations in (199, 1_999, math.ceil(1 / level) - 1):
+        pvalue = reference.test(batch, permutations, rng=seed, threads=1).pvalue
+        if pvalue > 2.5 / (permutations + 1):
+            break
+    return pvalue
 
 
 def online(streams: int, expected: int, bootstraps: int, rows: int) -> None:
@@ -188,22 +208,25 @@ def online(streams: int, expected: int, bootstraps: int, rows: int) -> None:
         tell(drift, "alibi-detect, online MMD", hits)
 
 
-def tell(drift: str, name: str, hits: list[int | None]) -> None:
-    """One line of the table of delays."""
+def tell(drift: str, name: str, hits: list[int | None], level: float | None = None) -> None:
+    """One line of the table of delays. Exact tests are not made before the drift: their level says how these go."""
     early = sum(hit is not None and hit < BEFORE for hit in hits)
     after = [hit - BEFORE + 1 for hit in hits if hit is not None and hit >= BEFORE]
     middle = np.quantile(
         [*after, *[math.inf] * (len(hits) - early - len(after))] or [math.nan], [0.25, 0.5, 0.75], method="lower"
     )
     quartiles = f"{middle[1]:.0f} ({middle[0]:.0f} to {middle[2]:.0f})"
-    print(f"{drift:26} {name:28} {quartiles:>16}   {len(after)} of {len(hits)}, {early} false", flush=True)
+    false = f"{early} false" if level is None else f"{100 * (1 - (1 - level) ** BEFORE):.1f} % false by chance"
+    print(f"{drift:26} {name:28} {quartiles:>16}   {len(after)} of {len(hits)}, {false}", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("level", "time", "alarms", "delay", "online"))
     parser.add_argument("--repetitions", type=int, default=2000)
+    parser.add_argument("--sizes", type=int, nargs="+", choices=SIZES, default=list(SIZES), help="batches, for level")
     parser.add_argument("--streams", type=int)
+    parser.add_argument("--first", type=int, default=0, help="the number of the first stream, for alarms in parts")
     parser.add_argument("--batches", type=int, default=10_000)
     parser.add_argument("--size", type=int, default=10)
     parser.add_argument("--alpha", type=float)
@@ -212,11 +235,11 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=REFERENCE_ROWS)
     given = parser.parse_args()
     if given.what == "level":
-        level(given.repetitions)
+        level(given.repetitions, given.sizes)
     elif given.what == "time":
         times()
     elif given.what == "alarms":
-        alarms(given.streams or 200, given.batches, given.size, given.alpha or 0.05)
+        alarms(given.streams or 200, given.first, given.batches, given.size, given.alpha or 0.05)
     elif given.what == "online":
         online(given.streams or 50, given.expected, given.bootstraps, given.rows)
     else:

@@ -84,7 +84,10 @@ def test_gans_draws_four_models_and_resumes(tmp_path, monkeypatch, capsys, small
     monkeypatch.setattr(gans, "STEPS", {"quick": 20})
     monkeypatch.setattr(gans, "REPEATED", ("feature matching",))
     first = gans.run(tmp_path, quick=True)
-    assert "feature matching" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "feature matching" in told
+    assert first["ranking"]["words"] in told
+    assert sorted(first["ranking"]["order"]) == sorted(gans.MODELS)
     assert first["held out"]["covered"] == 10
     assert first["held out"]["accuracy"] > 0.9
     for row in first["models"].values():

@@ -22,6 +22,9 @@ def tests():
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(40, 3)), rng.normal(size=(50, 3)) + 1
     Y[:, 2] = 5  # constant in one sample: a ratio of deviations that is none
+    monitor = ta.Reference.fit(X, rng=0).monitor(0.05, "holm", permutations=99, rng=0)
+    for batch in (X[:20], Y):
+        monitor.add(batch)
     return [
         ta.mmd_test(X, Y, permutations=99, rng=0),
         ta.learned_test(X, Y, "rbf", permutations=99, rng=0),
@@ -32,6 +35,7 @@ def tests():
         ta.plan(X, Y, repetitions=4, permutations=39, rng=0),
         ta.plan(X, X, repetitions=4, permutations=39, rng=0),
         ta.rank(X, {"a": Y, "b": X + 0.1}, rng=0),
+        monitor,
     ]
 
 
@@ -89,6 +93,7 @@ def test_results_of_tests_are_valid(tests):
         "plan",
         "plan",
         "rank",
+        "monitor",
     ]
 
 

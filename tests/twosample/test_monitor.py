@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 import tellapart as ta
-from tellapart.stats.betting import Betting, Group
+from tellapart.stats.betting import MOST, Betting, Groups
 from tellapart.twosample.control import flag_history, spend_levels, spent_level
 
 
@@ -74,6 +75,17 @@ def test_small_pvalues_are_looked_at_again(reference):
     assert far.pvalue == 0.001
 
 
+def test_metrics(reference):
+    """As Prometheus' text format wants them, with labels that keep two streams apart."""
+    monitor = reference.monitor(0.05, "holm", rng=0, permutations=99)
+    assert 'tellapart_pvalue{stream="a \\"b\\""} NaN' in monitor.to_prometheus(stream='a "b"')
+    monitor.add(rows(60, 1, 2.0))
+    lines = monitor.to_prometheus(stream="orders").splitlines()
+    assert 'tellapart_alarm{stream="orders"} 1' in lines
+    assert 'tellapart_batches_total{stream="orders"} 1' in lines
+    assert all(re.fullmatch(r'# (HELP|TYPE) \w+ .+|\w+\{stream="orders"\} [\d.e+-]+', line) for line in lines)
+
+
 def test_the_state_goes_on(reference, tmp_path):
     path = tmp_path / "state.json"
     options = {"rng": 3, "permutations": 99}
@@ -91,11 +103,11 @@ def test_every_row_of_the_reference_is_bet_on_once(reference):
     monitor = reference.monitor(rng=0, permutations=19)
     used = []
     for k in range(4):
-        before = monitor.used
+        before = monitor.bets.used
         record = monitor.add(rows(30, k))
         used += range(before, before + record.fresh)
-    assert len(set(used)) == len(used) == monitor.used
-    assert max(used) < monitor.features.fresh < len(reference.contents.rows)
+    assert len(set(used)) == len(used) == monitor.bets.used
+    assert max(used) < monitor.bets.total < len(reference.contents.rows)
 
 
 def test_a_reference_that_is_used_up_says_so():
@@ -103,7 +115,23 @@ def test_a_reference_that_is_used_up_says_so():
     notes = [monitor.add(rows(30, k)).notes for k in range(60)]
     assert not any("bet on" in note for note in notes[0])
     assert any("bet on" in note for note in notes[-1])
-    assert np.isfinite(monitor.betting.capital)
+    assert np.isfinite(monitor.bets.capital)
+
+
+def test_batches_of_one_name(reference, tmp_path):
+    """The same rows are the same batch; others, as of a file that is called the same each day, are another."""
+    monitor = reference.monitor(state=tmp_path / "state.json", rng=0, permutations=19)
+    days = [monitor.add(rows(20, k), "orders (new).csv") for k in range(3)]
+    assert [one.name for one in days] == ["orders (new).csv", "orders (new).csv (2)", "orders (new).csv (3)"]
+    assert monitor.add(rows(20, 1), "orders (new).csv") is days[1]
+    assert monitor.add(rows(20, 1), "orders").number == 3
+
+
+def test_a_reference_without_any_variation():
+    monitor = ta.Reference.fit(np.ones((40, 2)), rng=0).monitor(0.1, rng=0, permutations=19)
+    assert [monitor.add(np.ones((20, 2))).pvalue for _ in range(3)] == [1.0] * 3
+    assert monitor.add(np.zeros((20, 2))).columns
+    assert monitor.bets.capital > 0
 
 
 @pytest.mark.parametrize(
@@ -143,7 +171,7 @@ def test_bad_options(reference):
 def bets(seed, batches, size, shift=0.0, start=0, d=8):
     """The largest capital there was, and the batch at which it reached 20."""
     rng = np.random.default_rng(seed)
-    betting = Betting([Group.fit(rng.normal(size=(500, d)), slice(0, d))])
+    betting = Betting(Groups.fit(rng.normal(size=(500, d)), [d - 3, 3]))
     largest, alarm = 1.0, None
     for k in range(batches):
         batch = rng.normal(size=(size, d))
@@ -164,6 +192,15 @@ def test_false_alarms_over_the_whole_stream(streams, batches):
 def test_bets_win_where_there_is_a_difference():
     found = [bets(k, 60, 50, shift=0.7, start=20)[1] for k in range(5)]
     assert all(k is not None and 20 <= k <= 35 for k in found)
+
+
+def test_capital_beyond_doubt_stays_a_number():
+    """A drift that nobody looks at for years must not end in a state that cannot be read."""
+    _, _, betting = bets(0, 40, 600, shift=9.0)
+    assert betting.capital == pytest.approx(MOST, rel=1e-6)
+    again = Betting(betting.groups)
+    again.restore(json.loads(json.dumps(betting.to_dict())))
+    assert again.capital == betting.capital
 
 
 def test_bets_are_fair():

@@ -144,6 +144,41 @@ def test_columns_that_are_missing_or_changed(of_table):
         of_table.test(table(50, 3), schema="other")
 
 
+@pytest.mark.parametrize("left_out", [{"drop": ["1"]}, {"columns": [0, 2]}])
+def test_columns_that_were_left_out_are_left_out_of_batches(left_out, tmp_path):
+    """Rows, whole or without the column; a strict schema too."""
+    reference = ta.Reference.fit(rows(300), rng=0, **left_out)
+    reference.save(tmp_path / "r.tellapart")
+    batch = rows(40, 1) + np.array([0, 9, 0])
+    found = ta.Reference.load(tmp_path / "r.tellapart").test(batch, 99, rng=0, schema="strict")
+    assert found.pvalue > 0.01
+    same(found, reference.test(batch[:, [0, 2]], 99, rng=0))
+    with pytest.raises(ValueError, match="rows of 4 numbers"):
+        ta.Reference.fit(rows(300), rng=0).test(np.zeros((9, 4)))
+
+
+@pytest.mark.parametrize("left_out", [{"drop": ["age"]}, {"columns": ["income", "town", "member", "constant"]}])
+def test_columns_of_tables_that_were_left_out_are_no_news(left_out):
+    reference = ta.Reference.fit(table(300), rng=0, **left_out)
+    batch = table(40, 1, shift=900.0)
+    assert reference.test(batch, 99, rng=0, schema="strict").notes == ()
+    same(reference.test(batch, 99, rng=0), reference.test(batch.drop(columns="age"), 99, rng=0))
+
+
+def test_features_of_chosen_columns():
+    def lengths(texts):
+        return torch.tensor([[float(len(text))] for text in texts])
+
+    def notes(n, seed):
+        words = np.random.default_rng(seed).integers(1, 9, n)
+        return pd.DataFrame({"id": range(n), "text": ["word " * k + str(i) for i, k in enumerate(words)]})
+
+    reference = ta.Reference.fit(notes(200, 0), columns=["text"], features=lengths, rng=0)
+    assert reference.test(notes(50, 1), 99, rng=0).pvalue > 0.01
+    longer = notes(50, 1).assign(text=lambda t: t["text"] * 3)
+    assert reference.test(longer, 99, rng=0).pvalue == 0.01
+
+
 def test_lenient_compares_what_is_missing():
     reference = ta.Reference.fit(table(600), missing="indicator", rng=0)
     for batch in (table(50, 3).drop(columns="age"), table(50, 3).assign(age="old")):

@@ -5,8 +5,13 @@ from __future__ import annotations
 import argparse
 from contextlib import nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .options import add_output, check_output, count, existing, seed, write_output
+
+if TYPE_CHECKING:
+    from ..twosample import BatchRecord, Monitor
+    from ..twosample.control import Control
 
 _EXAMPLES = """\
 examples:
@@ -18,10 +23,11 @@ examples:
 
 With --state, what was found of earlier batches is read from there and written back after each batch, whole or not at
 all; a file that it knows, by name and contents, is not counted again. So the same command can be given again after
-whatever stopped it. --control says what --alpha means: anytime (the default), the probability of a false alarm over a
-stream without end, by betting; holm, the same, by p-values of single batches; bh, the share of false ones among the
-batches that are flagged. The exit code is 0, or 1 with --fail-on-difference if one of these files is for alarm, or 2
-for bad input."""
+whatever stopped it. --control says what --alpha means: anytime (the default with --state), the probability of a false
+alarm over a stream without end, by betting, which adds up small differences; holm (the default without), the same by
+p-values of single batches; bh, the share of false ones among the batches that are flagged. After an alarm that you have
+dealt with, begin with another --state, and with a new reference if the new law is to stay. The exit code is 0, or 1
+with --fail-on-difference if one of these files is for alarm, or 2 for bad input."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,9 +38,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("new", nargs="+", metavar="NEW", help="files or folders of images: one batch each, in order")
     parser.add_argument("--state", type=Path, metavar="FILE", help="what was found of earlier batches, as JSON")
     test = parser.add_argument_group("the test")
-    test.add_argument("--control", choices=("anytime", "holm", "bh"), default="anytime", help="(%(default)s)")
+    test.add_argument("--control", choices=("anytime", "holm", "bh"), help="(anytime with --state, holm without)")
     test.add_argument("--alpha", type=float, default=0.01, metavar="P", help="how often it may be wrong (%(default)s)")
-    test.add_argument("--horizon", type=count, default=50, metavar="N", help="holm: batches for half of alpha")
+    test.add_argument(
+        "--horizon", type=count, metavar="N", help="holm: batches for half of alpha (50; without --state these files)"
+    )
     test.add_argument("--permutations", type=count, default=999, metavar="N", help="how many (%(default)s)")
     test.add_argument("--deep", type=count, default=9999, metavar="N", help="for p-values at the floor (%(default)s)")
     test.add_argument(
@@ -63,24 +71,34 @@ def run(options: argparse.Namespace) -> int:
         if path is not None:
             check_writable(path, what)
     reference = Reference.load(options.reference)
+    # Bets need a stream to add up over. Files by themselves share alpha.
+    control: Control = options.control or ("holm" if options.state is None else "anytime")
+    horizon = options.horizon or (len(options.new) if options.state is None else 50)
     # Two at a time would each write what it knows, and forget the other's batches.
     with nullcontext() if options.state is None else exclusive(options.state):
         monitor = Monitor(
             reference,
             options.alpha,
-            options.control,
+            control,
             state=options.state,
             permutations=options.permutations,
             deep=options.deep,
-            horizon=options.horizon,
+            horizon=horizon,
             schema=options.schema,
             rng=options.seed,
             max_memory=options.max_memory,
             threads=options.threads,
         )
-        progress = False if options.quiet else None
+        progress, before = False if options.quiet else None, len(monitor.records)
         found = [monitor.add(existing(new), Path(new).name or new, progress=progress) for new in options.new]
         if options.prometheus is not None:
-            atomic_write_text(options.prometheus, monitor.to_prometheus())
-        write_output(options, monitor, monitor.summary())
+            atomic_write_text(options.prometheus, monitor.to_prometheus(stream=options.prometheus.stem))
+        write_output(options, monitor, "\n".join(_told(monitor, found, before)))
     return int(options.fail_on_difference and any(one in monitor.alarms for one in found))
+
+
+def _told(monitor: Monitor, found: list[BatchRecord], before: int) -> list[str]:
+    """A line for each new batch, and the summary; batches of an earlier call have numbers below ``before``."""
+    known = [one for one in found if one.number < before]
+    said = [f"{one.name}: known already, and not counted again." for one in known]
+    return [*said, *map(monitor.describe, monitor.records[before:-1]), monitor.summary()]

@@ -72,6 +72,8 @@ class Schema:
         How it was read: what is done about missing values, the size of images, the shape of images given as rows.
     features
         The name of the function of the rows that is compared, if there is one. The function itself is not stored.
+    wanted, dropped
+        The columns that were asked for, if they were, and those that were left out: others than these are no news.
     """
 
     kind: Kind
@@ -86,6 +88,8 @@ class Schema:
     image_size: tuple[int, ...] | None = None
     pixels: tuple[int, ...] | None = None
     features: str | None = None
+    wanted: tuple[str, ...] | None = None
+    dropped: tuple[str, ...] = ()
 
     @classmethod
     def fit(cls, data: Any, options: ReadOptions) -> tuple[Schema, Points, tuple[str, ...]]:
@@ -120,6 +124,8 @@ class Schema:
             options.image_size,
             options.image_shape,
             None if function is None else getattr(function, "__name__", type(function).__name__),
+            options.columns,
+            options.drop or (),
         )
         return found, sample.values, tuple(f"reference: {note}" for note in source.notes)
 
@@ -140,12 +146,15 @@ class Schema:
         options = ReadOptions(missing=self.missing, features=features)  # type: ignore[arg-type]
         if self.kind == "images":
             options = replace(options, image_size=self.image_size, image_shape=self.pixels)  # type: ignore[arg-type]
+        if features is not None:
+            # Columns are chosen before the function sees them; else afterwards, so that a missing one can be counted.
+            options = replace(options, columns=self.wanted, drop=self.dropped or None)
         source = replace(open_source(batch, name, replace(options, features=None)), options=options)
         deviations: list[Deviation] = []
         if self.kind == "table":
             source, deviations = self._as_table(source)
         elif features is None and self.kind == "rows":
-            source = self._as_rows(source)
+            source = self._as_rows(self._select(source))
         _complain(deviations, strictness, source.label)
         source = check_content(source)
         if source.features is not None:
@@ -178,6 +187,15 @@ class Schema:
         known = self.width if self.encoding is None else len(self.encoding.source_columns)
         if width != known:
             raise InputError(f"{label} has rows of {width} numbers, but the reference has rows of {known}.")
+
+    def _select(self, source: Source) -> Source:
+        """Plain rows without the columns that were left out of the reference, where they are there."""
+        content, places = source.content, source.columns
+        left_out = self.wanted is not None or bool(self.dropped)
+        if not left_out or not isinstance(content, Rows) or not set(self.columns) <= set(places):
+            return source
+        keep = [places.index(name) for name in self.columns]
+        return replace(source, content=Rows(content.values[:, keep], self.columns))
 
     def _as_rows(self, source: Source) -> Source:
         """Rows by position, and a table of numbers too, by name where its columns have the names of the reference's."""
@@ -226,9 +244,10 @@ class Schema:
                     )
                     deviations.append(Deviation("unseen category", name, count, words))
             found.append(column)
-        if by_name:
-            words = f"columns that the reference has not are left out: {quote_names(by_name, 5)}."
-            deviations.append(Deviation("new column", ", ".join(by_name), rows, words))
+        new_columns = [name for name in by_name if self.wanted is None and name not in self.dropped]
+        if new_columns:
+            words = f"columns that the reference has not are left out: {quote_names(new_columns, 5)}."
+            deviations.append(Deviation("new column", ", ".join(new_columns), rows, words))
         return replace(source, content=Table(tuple(found))), deviations
 
 

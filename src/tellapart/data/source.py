@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -143,5 +144,9 @@ def make_label(name: str, origin: str) -> str:
 
     >>> print(make_label("X", "a\\x1b[2Jb.csv"))
     X (a\\x1b[2Jb.csv)
+    >>> print(make_label("b.csv", "a/b.csv"))
+    a/b.csv
     """
-    return f"{name} ({printable(origin)})" if origin else name
+    if not origin or name == PurePath(origin).name:
+        return printable(origin) or name
+    return f"{name} ({printable(origin)})"

@@ -12,9 +12,10 @@ import numpy as np
 
 from ..criticism import Comparison, Weights
 from ..stats.pvalues import rejects
+from ..twosample.batches import BatchRecord
 from ..twosample.equivalence import EquivalenceResult
 from ..twosample.findings import FAMILIES, AutoResult, Finding, Findings, KSampleResult, PairwiseTest
-from ..twosample.monitor import BatchRecord, Monitor
+from ..twosample.monitor import Monitor
 from ..twosample.planning import Plan
 from ..twosample.ranked import RankResult
 from ..twosample.results import LearnedTest, SplitResult, TestResult

@@ -31,7 +31,7 @@ def contents(result: KSampleResult, by: str, alpha: float, command: str | None) 
         {
             "name": "groups",
             "value": str(len(result.names)),
-            "text": f"{min(result.sizes):,} to {max(result.sizes):,} rows",
+            "text": " to ".join(f"{size:,}" for size in sorted({min(result.sizes), max(result.sizes)})) + " rows each",
         },
         {"name": "pairs that differ", "value": f"{len(sure)} of {len(result.pairwise)}", "text": f"at level {alpha:g}"},
         {"name": "columns that differ", "value": f"{len(named)}", "text": f"of {len(result.coordinates)}, jointly"},

@@ -9,6 +9,7 @@ from ..twosample import BatchRecord, Monitor
 from .histograms import Figure
 from .sheets import as_pvalue, evidence_share, write_sheet
 from .svg import Axis, Plot
+from .words import clip, number
 
 #: Batches that are drawn one by one, listed, and shown with their columns; and columns.
 _DRAWN, _LISTED, _SHOWN, _COLUMNS = 1_000, 200, 60, 40
@@ -23,7 +24,7 @@ def contents(monitor: Monitor, command: str | None = None) -> dict[str, Any]:
     """Everything that the page says."""
     records, alarms = monitor.records, monitor.alarms
     last = records[-1] if records else None
-    shown = records[-_LISTED:]
+    shown, loud = records[-_LISTED:], {one.number for one in alarms}
     return {
         "title": "History",
         "hero": _hero(monitor, last, alarms),
@@ -31,14 +32,15 @@ def contents(monitor: Monitor, command: str | None = None) -> dict[str, Any]:
         "alpha": f"{monitor.alpha:g}",
         "figures": _figures(monitor, alarms) if records else [],
         "drift": _drift(records[-_SHOWN:]),
-        "batches": [_row(one, one in alarms) for one in reversed(shown)],
+        "batches": [_row(one, one.number in loud) for one in reversed(shown)],
         "hidden": len(records) - len(shown),
         "method": [
             f"Each batch is compared with rows of the reference ({len(monitor.reference):,} rows; "
             f"{len(monitor.reference.contents.rows):,} kept) by an exact permutation test of features that were fixed "
             "on other rows of it.",
-            "The capital is 1 at the beginning. Before each batch it is staked on functions learned from earlier ones, "
-            "that their means differ between the batch and rows of the reference not used before.",
+            "The evidence is the capital of bets, and 1 at the beginning. Before each batch it is staked on functions "
+            "learned from earlier ones, that their means differ between the batch and rows of the reference not used "
+            "before.",
         ],
         "notes": list(dict.fromkeys(note for one in shown[-10:] for note in one.notes)),
         "command": command,
@@ -61,14 +63,16 @@ def _hero(monitor: Monitor, last: BatchRecord | None, alarms: list[BatchRecord])
             "text": f"{last.name}, {last.rows:,} rows" if last else "",
         },
         {
-            "name": "capital",
-            "value": f"{monitor.betting.capital:.3g}",
-            "text": f"an alarm from {1 / monitor.alpha:g} on" if monitor.control == "anytime" else "an e-value",
+            "name": "evidence",
+            "value": number(monitor.bets.capital),
+            "text": f"an alarm from {1 / monitor.alpha:g} on"
+            if monitor.control == "anytime"
+            else "capital of bets, an e-value",
         },
         {
             "name": "fresh rows left",
-            "value": f"{monitor.features.fresh - monitor.used:,}",
-            "text": f"of {monitor.features.fresh:,} to bet on",
+            "value": f"{monitor.bets.left:,}",
+            "text": f"of {monitor.bets.total:,} to bet on",
         },
     ]
     detail = f"Control: {monitor.control}, α = {monitor.alpha:g}."
@@ -84,7 +88,8 @@ def _hero(monitor: Monitor, last: BatchRecord | None, alarms: list[BatchRecord])
 def _figures(monitor: Monitor, alarms: list[BatchRecord]) -> list[Figure]:
     records, alpha = monitor.records, monitor.alpha
     step = max(1, len(records) // _DRAWN)
-    drawn = [one for one in records if one.number % step == 0 or one in alarms or one is records[-1]]
+    loud = {one.number for one in alarms}
+    drawn = [one for one in records if one.number % step == 0 or one.number in loud or one is records[-1]]
     numbers = [float(one.number) for one in drawn]
     axis = Axis(-0.5, max(len(records) - 0.5, 1.5), "batch", form=lambda value: _name_at(records, value))
     highest = max([1 / alpha, *(one.capital for one in records)]) * 2
@@ -92,30 +97,29 @@ def _figures(monitor: Monitor, alarms: list[BatchRecord]) -> list[Figure]:
     capital = Plot(axis, Axis(lowest, highest, log=True), width=520)
     capital.line([axis.low, axis.high], [1 / alpha, 1 / alpha], "limit")
     capital.line(numbers, [max(one.capital, lowest) for one in drawn], "capital")
-    loud = set(map(id, alarms))
     for style, some in (
-        ("capital", [o for o in drawn if id(o) not in loud]),
-        ("alarm", [o for o in drawn if id(o) in loud]),
+        ("capital", [o for o in drawn if o.number not in loud]),
+        ("alarm", [o for o in drawn if o.number in loud]),
     ):
         if len(records) <= _DRAWN // 4 or style == "alarm":
-            titles = [f"{one.name}: capital {one.capital:.3g}" for one in some]
+            titles = [f"{one.name}: evidence {number(one.capital)}" for one in some]
             capital.dots([float(o.number) for o in some], [max(o.capital, lowest) for o in some], style, titles)
     least = min([alpha, *(one.pvalue for one in records), *(one.level or 1.0 for one in records)]) / 2
     pvalues = Plot(axis, Axis(least, 1.3, log=True), width=520)
     levels = [one.level for one in drawn]
     pvalues.line(numbers, [alpha if level is None else level for level in levels], "limit")
     for style, some in (
-        ("quiet", [o for o in drawn if id(o) not in loud]),
-        ("alarm", [o for o in drawn if id(o) in loud]),
+        ("quiet", [o for o in drawn if o.number not in loud]),
+        ("alarm", [o for o in drawn if o.number in loud]),
     ):
         titles = [f"{one.name}: p = {as_pvalue(one.pvalue)}" for one in some]
         pvalues.dots([float(one.number) for one in some], [one.pvalue for one in some], style, titles)
     limit = "level" if monitor.control == "holm" else f"α = {alpha:g}"
     return [
         Figure(
-            "Capital of the bets",
-            capital.svg("capital by batch"),
-            (("capital", "capital"), (f"limit 1/α = {1 / alpha:g}", "limit"), ("alarm", "alarm")),
+            "Evidence so far",
+            capital.svg("evidence by batch"),
+            (("evidence", "capital"), (f"limit 1/α = {1 / alpha:g}", "limit"), ("alarm", "alarm")),
             "It may be read at any time: without a difference it ever reaches the limit with probability at most α.",
         ),
         Figure(
@@ -130,7 +134,7 @@ def _figures(monitor: Monitor, alarms: list[BatchRecord]) -> list[Figure]:
 def _name_at(records: list[BatchRecord], value: float) -> str:
     number = round(value)
     name = records[number].name if 0 <= number < len(records) and abs(number - value) < 1e-6 else ""
-    return name if len(name) <= 14 else f"{name[:13]}…"
+    return clip(name, 14)
 
 
 def _drift(records: list[BatchRecord]) -> dict[str, Any]:
@@ -162,8 +166,9 @@ def _row(one: BatchRecord, alarm: bool) -> dict[str, Any]:
         "name": one.name,
         "rows": f"{one.rows:,}",
         "pvalue": as_pvalue(one.pvalue),
-        "capital": f"{one.capital:.3g}",
+        "capital": number(one.capital),
         "alarm": alarm,
-        "differs": "; ".join(f"{c['name']}: {c['words']}" for c in one.columns[:3]),
+        "columns": ", ".join(c["name"] for c in one.columns),
+        "differs": "; ".join(f"{c['name']}: {c['words']}" for c in one.columns),
         "notes": " ".join(one.notes),
     }

@@ -56,10 +56,16 @@ class Axis:
         if self.form is not None:
             return [(value, self.form(value)) for value in values]
         if self.log or not values or max(map(abs, values)) >= 1e6 or max(map(abs, values)) < 1e-3:
-            return [(value, f"{value:.3g}".replace("e-0", "e-").replace("e+0", "e")) for value in values]
+            return [
+                (value, f"{value:.3g}".replace("e-0", "e-").replace("e+0", "e").replace("e+", "e")) for value in values
+            ]
         step = values[1] - values[0] if len(values) > 1 else abs(values[0]) or 1.0
         digits = max(0, -math.floor(math.log10(step) + 1e-9))
         return [(value, f"{value:,.{digits}f}") for value in values]
+
+
+#: The width of a letter in pixels.
+_LETTER = 6.2
 
 
 class Plot:
@@ -123,6 +129,14 @@ class Plot:
             size = {"x": x, "y": self.top, "width": self.across(right) - x, "height": self.up(self.y.low) - self.top}
             self._marks.append(tag("rect", tag("title", title), class_="hover", **size))
 
+    def _ticks_that_fit(self) -> list[tuple[float, str]]:
+        """Ticks of the horizontal axis, so many that their texts do not meet."""
+        room = self.width - self.left - self.right
+        most = max(2, room // 62)
+        tried = (self.x.ticks(count) for count in range(most, 1, -1))
+        fits = (ticks for ticks in tried if sum(_LETTER * len(text) + 10 for _, text in ticks) <= room)
+        return next(fits, self.x.ticks(1))
+
     def svg(self, description: str) -> Markup:
         """The whole plot."""
         base, parts = self.up(self.y.low), []
@@ -130,8 +144,7 @@ class Plot:
             y = self.up(value)
             parts.append(tag("line", x1=self.left, x2=self.width - self.right, y1=y, y2=y, class_="grid"))
             parts.append(tag("text", text, x=self.left - 6, y=y + 4, text_anchor="end"))
-        room = max(2, (self.width - self.left - self.right) // 62)
-        for value, text in self.x.ticks(room):
+        for value, text in self._ticks_that_fit():
             x = self.across(value)
             parts.append(tag("line", x1=x, x2=x, y1=base, y2=base + 4, class_="axis"))
             parts.append(tag("text", text, x=x, y=base + 17, text_anchor="middle"))
@@ -160,10 +173,15 @@ def _multiples(low: float, high: float, step: float) -> list[float]:
 
 
 def _decades(low: float, high: float) -> list[float]:
-    """Powers of ten, with their multiples where there are few of them."""
+    """Powers of ten, with their multiples where there are few of them, and not each where there are many.
+
+    >>> _decades(0.5, 2e30)
+    [1.0, 10000.0, 100000000.0, 1000000000000.0, 1e+16, 1e+20, 1e+24, 1e+28]
+    """
     span = math.log10(high / low)
     factors = (1,) if span > 3 else (1, 3) if span > 1.5 else (1, 2, 5)
-    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    step = math.ceil(span / 8)
+    decades = range(math.floor(math.log10(low) / step) * step, math.ceil(math.log10(high)) + 1, step)
     found = [factor * 10.0**k for k in decades for factor in factors]
     return [value for value in found if low * (1 - 1e-9) <= value <= high * (1 + 1e-9)]
 

@@ -1,12 +1,13 @@
 """Two-sample tests that need no choice, or with a kernel that is given or learned, and their results."""
 
 from .auto import k_sample_test, two_sample_test
+from .batches import BatchRecord
 from .costs import learned_test_cost, mmd_test_cost
 from .equivalence import EquivalenceResult, equivalence_test
 from .findings import Finding, Findings, KSampleResult, TwoSampleResult
 from .fixed import mmd_test, witness_test
 from .learned import learned_test
-from .monitor import BatchRecord, Monitor
+from .monitor import Monitor
 from .planning import Plan, plan
 from .ranked import RankedModel, RankResult, RelativeTest
 from .ranking import rank

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from .._util.numbers import number
 from ..data.mixed import Mixed, Unit
 from ..engine import Compute
 from ..stats.forms import Part, Pooled
@@ -119,13 +120,13 @@ class Effects:
         mean, deviation = self.moments.means[:, c], self.moments.deviations[:, c]
         values = {"mean": _floats(mean), "SD": _floats(deviation)}
         if self.variances is None:
-            return _spread(mean, deviation), None, f"means {', '.join(f'{value:.3g}' for value in mean)}", values
+            return _spread(mean, deviation), None, f"means {'; '.join(map(number, mean))}", values
         shift, difference = float(self.variances.shift[c]), float(mean[1] - mean[0])
         of_shift = self._interval(shift, float(self.variances.location[c]))
         told = f"{shift:+.2f} SD{_bracket(of_shift, '.2f')}"
         if part.kind == "location":
             return shift, of_shift, self._shift_in_words(unit, difference, told), values
-        widths = f"SD {deviation[0]:.3g} → {deviation[1]:.3g}"
+        widths = f"SD {number(deviation[0])} → {number(deviation[1])}"
         if part.kind == "scale":
             ratio = math.log(deviation[1] / deviation[0]) if deviation.min() > 0 else math.nan
             of_ratio = self._interval(ratio, float(self.variances.scale[c]))

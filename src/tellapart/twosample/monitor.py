@@ -5,86 +5,32 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from .._util.errors import InputError
 from .._util.files import write_json
 from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
+from .._util.schema import stamp
 from .._util.shown import Shown
 from ..data.schema import Strictness
 from ..engine import MemoryLike, computing
-from ..stats.betting import Betting, Group
-from ..stats.forms.constants import COSINES
-from ..stats.forms.fixed import FixedForms
 from ..stats.pvalues import check_level, rejects
 from .auto import check_count
+from .batches import BatchRecord, describe_finding, of_one_name
+from .bets import Bets
 from .control import GUARANTEES, Control, flag_history, spend_levels
+from .metrics import Metric, write_metrics
 from .reference import Reference
-
-Array: TypeAlias = "np.ndarray[Any, Any]"
 
 #: What files say they are.
 FORMAT = "tellapart monitor, version 1"
 #: A p-value that is among the so many smallest possible is computed again with more permutations.
 _SMALLEST = 2
-#: Rows of the reference that bets are calibrated on at the most, and the share of them.
-_CALIBRATION, _SHARE = 4_096, 0.25
-#: Fresh rows that a batch is bet on with: one in (t + the first) of those left and in the second, where batches so far
-#: look like the reference; and one in the third of those left where they do not, by so many standard deviations.
-_PARTS, _SPARED, _SPENT, _PROMISING = 32, 6, 8, 2.0
-#: Features of bets: kernels, components of each, and columns at the most.
-_KERNELS, _COMPONENTS, _COLUMNS = 2, 32, 64
-
-
-@dataclass(frozen=True)
-class BatchRecord(Shown):
-    """What was found of one batch.
-
-    Attributes
-    ----------
-    number, name, digest, rows
-        Its place in the stream (from 0), what it is called, a fingerprint of its rows, and how many they are.
-    pvalue, pvalue_floor, permutations
-        Exact, of this batch by itself.
-    level
-        With ``control="holm"``, the level that it is tested at.
-    capital
-        What the bets have become with it: 1 at the beginning; an e-value at every time.
-    fresh
-        Rows of the reference that were bet on.
-    alarm
-        Whether it raised an alarm when it came.
-    columns
-        Those that differ by themselves, at the monitor's level all together: name, kind, effect, words and p-value of
-        each.
-    deviations
-        Where it was not built like the reference: kind, column and count of each.
-    notes
-        What should be known.
-    """
-
-    number: int
-    name: str
-    digest: str
-    rows: int
-    pvalue: float
-    pvalue_floor: float
-    permutations: int
-    level: float | None
-    capital: float
-    fresh: int
-    alarm: bool
-    columns: tuple[dict[str, Any], ...]
-    deviations: tuple[dict[str, Any], ...]
-    notes: tuple[str, ...]
 
 
 class Monitor(Shown):
@@ -151,9 +97,7 @@ class Monitor(Shown):
         self.permutations, self.deep, self.horizon, self.schema = permutations, deep, horizon, schema
         self.max_memory, self.threads = max_memory, threads
         self.records: list[BatchRecord] = []
-        self.features = BetFeatures.of(reference)
-        self.betting = Betting(self.features.groups)
-        self.used = 0
+        self.bets = Bets(reference)
         known = _read_state(self.state) if self.state is not None and self.state.exists() else None
         self.seed = seed_of(rng) if known is None or rng is not None else int(known.get("seed", 0))
         if known is not None:
@@ -168,68 +112,56 @@ class Monitor(Shown):
             One row or more, as `Reference.test` takes it.
         name
             What to call it; by default its number. A batch of the same name with the same rows is known already: its
-            record is returned, and nothing is counted twice.
+            record is returned, and nothing is counted twice. With other rows it is another batch, called "name (2)".
         progress
             As in `two_sample_test`.
         """
         number = len(self.records)
         called = str(number) if name is None else name
         opened = self.reference.open(batch, called, self.schema)
-        digest = opened.digest
-        for known in self.records:
-            if name is not None and (known.name, known.digest) == (called, digest):
-                return known
+        digest, namesakes = opened.digest, of_one_name(self.records, called)
+        known = next((one for one in namesakes if one.digest == digest), None)
+        if known is not None and name is not None:
+            return known
         with computing(self.max_memory, None, progress, self.threads, title=f"batch {called}") as compute:
             result = self.reference.run(opened, self.permutations, _derive(self.seed, number, 0), compute)
             smallest = result.pvalue * (result.permutations + 1) <= _SMALLEST + 1e-9
             if smallest and self.control != "anytime" and self.deep > result.permutations == self.permutations:
                 result = self.reference.run(opened, self.deep, _derive(self.seed, number, 1), compute)
-        fresh = self._bet(opened.rows)
+        fresh = self.bets.add(opened.rows)
         pvalues = [*(one.pvalue for one in self.records), result.pvalue]
         level = spend_levels(pvalues, self.alpha, self.horizon)[-1] if self.control == "holm" else None
         named = result.coordinates.named(self.alpha) if rejects(result.pvalue, self.alpha) else ()
         record = BatchRecord(
             number=number,
-            name=called,
+            name=f"{called} ({len(namesakes) + 1})" if namesakes else called,
             digest=digest,
             rows=len(opened.rows),
             pvalue=result.pvalue,
             pvalue_floor=result.pvalue_floor,
             permutations=result.permutations,
             level=level,
-            capital=self.betting.capital,
+            capital=self.bets.capital,
             fresh=fresh,
             alarm=self._is_alarm(pvalues, level),
-            columns=tuple(_describe(one) for one in named),
+            columns=tuple(describe_finding(one) for one in named),
             deviations=tuple({"kind": d.kind, "column": d.column, "count": d.count} for d in opened.deviations),
             notes=(*result.notes, *self._notes(level, result.pvalue_floor)),
         )
         self.records.append(record)
         if self.state is not None:
-            write_json(self.state, self.to_dict())
+            write_json(self.state, self._state())
         return record
-
-    def _bet(self, rows: Tensor) -> int:
-        """Bet on a batch with rows of the reference that are still fresh, and say with how many."""
-        left = self.features.fresh - self.used
-        promising = self.betting.promise > _PROMISING
-        part = _SPENT if promising else _SPARED * (len(self.records) + _PARTS)
-        count = min(len(rows), math.ceil(left / part)) if left > 0 else 0
-        kept = self.reference.contents.rows
-        fresh = kept[self.used : self.used + count]
-        self.used += count
-        self.betting.bet(self.features(rows.to(kept.dtype)), self.features(fresh))
-        return count
 
     def _is_alarm(self, pvalues: list[float], level: float | None) -> bool:
         if self.control == "anytime":
-            return self.betting.capital >= 1 / self.alpha * (1 - 1e-12)
+            return self.bets.capital >= 1 / self.alpha * (1 - 1e-12)
         if self.control == "bh":
             return flag_history(pvalues, self.alpha)[-1]
         return rejects(pvalues[-1], level or 1e-300)
 
     def _notes(self, level: float | None, floor: float) -> list[str]:
-        if self.control == "anytime" and self.used >= self.features.fresh:
+        if self.control == "anytime" and not self.bets.left:
             return ["All rows of the reference have been bet on: no more can be learned. Fit it with a larger keep=."]
         if level is not None and level < min(floor, 1 / (self.deep + 1)):
             return [
@@ -255,44 +187,47 @@ class Monitor(Shown):
         """Whether there has been an alarm."""
         return bool(self.alarms)
 
+    def describe(self, record: BatchRecord) -> str:
+        """One batch in a line."""
+        told = ""
+        if self.control == "anytime":
+            told = f", evidence {record.capital:.3g} so far (an alarm from {1 / self.alpha:g} on)"
+        elif record.level is not None:
+            told = f", level {record.level:.3g}"
+        verdict = "ALARM" if record in self.alarms else "no alarm"
+        return f"{record.name} ({_counted(record.rows, 'row')}): {verdict}; p = {record.pvalue:.4g}{told}."
+
     def summary(self) -> str:
         """The last batch, and what there is to say of all, in plain words."""
         if not self.records:
             return "No batches yet."
         last, alarms = self.records[-1], self.alarms
-        verdict = "ALARM" if last in alarms else "no alarm"
-        told = ""
-        if self.control == "anytime":
-            told = f"evidence {last.capital:.3g} of the {1 / self.alpha:g} that make an alarm, added up over batches"
-        told = f"level {last.level:.3g}" if last.level is not None else told
         lines = [
-            f"{last.name} ({last.rows:,} rows): {verdict}; p = {last.pvalue:.4g}{', ' + told if told else ''}.",
+            self.describe(last),
             *(f"  {one['name']}: {one['words']} (p = {one['pvalue']:.3g})" for one in last.columns[:10]),
-            f"{len(self.records)} batches, {len(alarms)} with alarm{': first ' + alarms[0].name if alarms else ''}.",
+            f"{_counted(len(self.records), 'batch')}, {len(alarms)} with alarm"
+            f"{f': first {alarms[0].name}' if alarms else ''}.",
             *(f"Note: {note}" for note in last.notes),
         ]
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
-        """The whole state as plain values."""
-        return {
-            "format": FORMAT,
-            "reference": self.reference.digest,
+        """What was found, as plain values."""
+        return stamp("monitor") | {
             "alpha": self.alpha,
             "control": self.control,
-            "horizon": self.horizon,
             "guarantee": self.guarantee,
-            "seed": self.seed,
-            "used": self.used,
-            "fresh": self.features.fresh - self.used,
-            "betting": self.betting.to_dict(),
+            "capital": self.bets.capital,
+            "fresh": self.bets.left,
             "alarms": [one.name for one in self.alarms],
-            "batches": [_plain(one) for one in self.records],
+            "batches": [one.to_dict() for one in self.records],
+            "reference": self.reference.digest,
+            "seed": self.seed,
         }
 
     def to_json(self) -> str:
         """The same as JSON."""
-        return json.dumps(self.to_dict())
+        return json.dumps(self.to_dict(), allow_nan=False)
 
     def to_html(self, path: str | PathLike[str], command: str | None = None) -> None:
         """Write a page with the history: p-values, capital, and which columns drifted when."""
@@ -300,22 +235,38 @@ class Monitor(Shown):
 
         history.write(self, path, command)
 
-    def to_prometheus(self) -> str:
-        """Metrics of the last batch in the text format of Prometheus, for its textfile collector."""
+    def to_prometheus(self, **labels: str) -> str:
+        """Metrics of the last batch in the text format of Prometheus, for its textfile collector.
+
+        Parameters
+        ----------
+        **labels
+            Labels of all of them, such as ``stream="orders"``.
+        """
         last = self.records[-1] if self.records else None
-        lines = []
-        for name, kind, what, value in (
-            ("batches_total", "counter", "Batches that were tested.", len(self.records)),
-            ("alarms_total", "counter", "Batches with an alarm.", len(self.alarms)),
-            ("pvalue", "gauge", "P-value of the last batch.", math.nan if last is None else last.pvalue),
-            ("capital", "gauge", "Capital of the bets, an e-value.", self.betting.capital),
-            ("alarm", "gauge", "Whether the last batch is for alarm.", int(last in self.alarms if last else 0)),
-            ("rows", "gauge", "Rows of the last batch.", 0 if last is None else last.rows),
-            ("columns_named", "gauge", "Columns named in the last batch.", 0 if last is None else len(last.columns)),
-        ):
-            lines += [f"# HELP tellapart_{name} {what}", f"# TYPE tellapart_{name} {kind}"]
-            lines.append(f"tellapart_{name} {'NaN' if value != value else repr(value)}")
-        return "\n".join(lines) + "\n"
+        metrics = (
+            Metric("batches_total", len(self.records), "Batches that were tested.", "counter"),
+            Metric("alarms", len(self.alarms), "Batches for alarm."),
+            Metric("alarm", int(last in self.alarms), "Whether the last batch is for alarm."),
+            Metric("pvalue", math.nan if last is None else last.pvalue, "P-value of the last batch."),
+            Metric("capital", self.bets.capital, "Capital of the bets, an e-value."),
+            Metric("rows", 0 if last is None else last.rows, "Rows of the last batch."),
+            Metric("columns_named", 0 if last is None else len(last.columns), "Columns named in the last batch."),
+        )
+        return write_metrics(metrics, **labels)
+
+    def _state(self) -> dict[str, Any]:
+        """All that is needed to go on."""
+        return {
+            "format": FORMAT,
+            "reference": self.reference.digest,
+            "alpha": self.alpha,
+            "control": self.control,
+            "horizon": self.horizon,
+            "seed": self.seed,
+            **self.bets.to_dict(),
+            "batches": [one.to_dict() for one in self.records],
+        }
 
     def _restore(self, known: Mapping[str, Any]) -> None:
         """Go on from a state, if it is one of this reference and these settings."""
@@ -338,98 +289,21 @@ class Monitor(Shown):
                     state=...,
                 )
         try:
-            self.betting.restore(known["betting"])
-            self.used = int(known["used"])
-            self.records = [_as_record(one, number) for number, one in enumerate(known["batches"])]
+            self.bets.restore(known)
+            self.records = [BatchRecord.from_dict(one, number) for number, one in enumerate(known["batches"])]
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(f"{where} is damaged: {error}.", "Give another {state}.", state=...) from error
-        if not 0 <= self.used <= self.features.fresh or self.betting.batches != len(self.records):
+        if self.bets.betting.batches != len(self.records):
             raise InputError(f"{where} is damaged: its counts do not agree.", "Give another {state}.", state=...)
 
     def __repr__(self) -> str:
-        return (
-            f"Monitor({self.control}, alpha = {self.alpha:g}: {len(self.records)} batches, {len(self.alarms)} alarms)"
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class BetFeatures:
-    """Features that bets are made with: components of some kernels, and ranks and categories of single columns.
-
-    The last of the kept rows give their means and covariance; the first ``fresh`` of them are there to be bet on.
-    """
-
-    forms: FixedForms
-    groups: tuple[Group, ...]
-    fresh: int
-
-    @classmethod
-    def of(cls, reference: Reference) -> BetFeatures:
-        """Those of a reference."""
-        known = reference.contents
-        calibration = min(_CALIBRATION, math.ceil(_SHARE * len(known.rows)))
-        bare = cls(known.forms, (), len(known.rows) - calibration)
-        some = known.rows[-calibration:]
-        groups, place = [], 0
-        features = bare(some)
-        for width in bare._widths(some[:1]):
-            groups.append(Group.fit(features, slice(place, place + width)))
-            place += width
-        return replace(bare, groups=tuple(groups))
-
-    def __call__(self, rows: Tensor) -> Array:
-        """The features of some rows: (rows, all features)."""
-        parts = self._parts(rows)
-        return np.concatenate(parts, axis=1) if parts else np.zeros((len(rows), 0), np.float32)
-
-    def _widths(self, row: Tensor) -> list[int]:
-        return [part.shape[1] for part in self._parts(row)]
-
-    @torch.no_grad()
-    def _parts(self, rows: Tensor) -> list[Array]:
-        """One array for each group."""
-        plan = self.forms.plan
-        kernels = list(self.forms.members.items())
-        # The narrowest of all, and one in the middle.
-        chosen = kernels[:: max(1, len(kernels) // _KERNELS)][:_KERNELS]
-        wanted = [member for member, _ in chosen]
-        scale = math.sqrt(plan.rows)
-        found = []
-        for (_, directions), (_, F) in zip(chosen, plan.features(rows, wanted), strict=True):
-            # Eigenvalues increase: the last components say most.
-            found.append((F @ directions.directions[:, -_COMPONENTS:]).numpy() * scale)
-        columns = []
-        for member, F in plan.features(rows, [m for m in plan.members if m.family in ("coordinates", "category")]):
-            if member.family == "coordinates":
-                cosines = F.reshape(len(F), len(plan.numeric), COSINES)[:, :_COLUMNS, :2]
-                columns.append(cosines.flatten(1).numpy())
-            else:
-                columns.append(F.numpy())
-        return [*found, *([np.concatenate(columns, axis=1)] if columns else [])]
+        found = f"{_counted(len(self.records), 'batch')}, {_counted(len(self.alarms), 'alarm')}"
+        return f"Monitor({self.control}, alpha = {self.alpha:g}: {found})"
 
 
 def _derive(seed: int, number: int, which: int) -> int:
     """A seed for one test of one batch."""
     return int(np.random.SeedSequence([seed, number, which]).generate_state(1, np.uint64)[0] >> 1)
-
-
-def _describe(one: Any) -> dict[str, Any]:
-    effect = one.effect if math.isfinite(one.effect) else None
-    return {"name": one.name, "kind": one.kind, "effect": effect, "words": one.words, "pvalue": one.pvalue}
-
-
-def _plain(record: BatchRecord) -> dict[str, Any]:
-    return {key: list(value) if isinstance(value, tuple) else value for key, value in vars(record).items()}
-
-
-def _as_record(known: Mapping[str, Any], number: int) -> BatchRecord:
-    if set(known) != {f.name for f in fields(BatchRecord)} or known["number"] != number:
-        raise ValueError(f"batch {number} is not what it should be")
-    values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in known.items()}
-    record = BatchRecord(**values)
-    if not (0 < float(record.pvalue) <= 1 and isinstance(record.name, str) and float(record.capital) >= 0):
-        raise ValueError(f"batch {number} is not what it should be")
-    return record
 
 
 def _read_state(path: Path) -> dict[str, Any]:
@@ -440,3 +314,13 @@ def _read_state(path: Path) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise InputError(f"The state in {path} is none of a monitor.", "Give another {state}.", state=...)
     return found
+
+
+def _counted(count: int, what: str) -> str:
+    """A number of things.
+
+    >>> _counted(1, "batch"), _counted(1200, "row"), _counted(2, "batch")
+    ('1 batch', '1,200 rows', '2 batches')
+    """
+    plural = "" if count == 1 else "es" if what.endswith("ch") else "s"
+    return f"{count:,} {what}{plural}"

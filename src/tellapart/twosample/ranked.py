@@ -36,7 +36,7 @@ class RankedModel:
         How well a classifier tells it from the reference on rows that it has not seen (0.5: not at all), and the
         standard error.
     witness
-        The witness function at the rows of the reference and at its own: positive where the reference has more.
+        The witness function at the rows of the reference and at its own: larger where the reference has more.
     images
         Of images those with the largest witness in the reference (what the model lacks), and with the smallest in the
         model (what it has too much of).

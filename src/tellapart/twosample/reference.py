@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -16,22 +15,18 @@ import torch
 from torch import Tensor
 
 from .._util.errors import InputError
-from .._util.files import read_tensors, write_tensors
 from .._util.progress import ProgressLike
-from .._util.records import Records
 from .._util.rng import RNG, seed_of
 from ..data import Points
-from ..data.mixed import Mixed, Unit
+from ..data.mixed import Mixed
 from ..data.options import check_reading
-from ..data.schema import PARTS as SCHEMA_PARTS
 from ..data.schema import Deviation, Schema, Strictness
 from ..engine import Compute, MemoryLike, computing
-from ..stats.forms import Layout
 from ..stats.forms.features import sketch_rows
-from ..stats.forms.fixed import PARTS as FORMS_PARTS
 from ..stats.forms.fixed import FixedForms, judge_with
-from ..stats.forms.landmarks import GaussianFeatures
 from .auto import check_count, run_auto, warn_of_floor
+from .constant_columns import find_constants, layout_of, mark_others, units_of
+from .contents import FORMAT, MOST, Contents, as_loaded, fingerprint, read_contents, write_contents
 from .designs import Design
 from .findings import TwoSampleResult
 
@@ -43,51 +38,10 @@ Array: TypeAlias = "np.ndarray[Any, Any]"
 
 #: Rows of the reference that are kept unless the user says otherwise, and the numbers that these may have.
 KEEP, KEEP_NUMBERS = 65_536, 2**23
-#: Rows that a batch is compared with at the most.
-MOST = 16_384
 #: A batch is compared with so many rows at the least (if there are as many), and with so many times its own.
 LEAST, TIMES = 4_096, 4
 #: Rows that a reference needs.
 FEWEST = 16
-#: What files say they are.
-FORMAT = "tellapart reference, version 1"
-
-
-@dataclass(frozen=True, eq=False)
-class Contents:
-    """What is in the file of a reference.
-
-    Attributes
-    ----------
-    format, seed, total
-        The version of the file, the seed it was fitted with, and how many rows the reference had.
-    schema
-        What its columns are.
-    constants
-        Columns that were constant where features were fitted, and their values: it is compared how often later values
-        are others.
-    forms
-        The features, fitted on a part of the rows. Landmarks among them are rows of the reference, up to 768.
-    rows
-        The rows that batches are compared with, in random order, as numbers. None of them helped to fit the features.
-    leverages
-        What the first of these rows have to do with the bias of the forms.
-    notes
-        What should be known.
-    """
-
-    format: str
-    seed: int
-    total: int
-    schema: Schema
-    constants: dict[str, float]
-    forms: FixedForms
-    rows: Tensor
-    leverages: Array
-    notes: tuple[str, ...]
-
-
-RECORDS = Records([Contents, *SCHEMA_PARTS, *FORMS_PARTS])
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,13 +124,13 @@ class Reference:
             sketch = _take(points, order[:fitted])
             most = keep or max(LEAST, min(KEEP, KEEP_NUMBERS // schema.width))
             kept = _take(points, order[fitted : fitted + most])
-            constants = {} if schema.image_shape is not None else _find_constants(sketch, schema)
-            sketch, kept = (_mark_others(part, constants) for part in (sketch, kept))
-            layout = _layout(schema, constants)
+            constants = {} if schema.image_shape is not None else find_constants(sketch, schema)
+            sketch, kept = (mark_others(part, constants) for part in (sketch, kept))
+            layout = layout_of(schema, constants)
             forms = FixedForms.fit(sketch, layout, draws, compute)
             leverages = forms.leverages(kept[:MOST], compute)
         found = Contents(FORMAT, seed, len(points), schema, constants, forms, kept, leverages, notes)
-        return cls(_as_loaded(found), features)
+        return cls(as_loaded(found), features)
 
     def test(
         self,
@@ -218,14 +172,14 @@ class Reference:
     def open(self, batch: Any, name: str = "batch", schema: Strictness = "normal") -> Batch:
         """A batch as numbers, and where it deviates from the schema."""
         values, notes, deviations = self.contents.schema.read(batch, name, schema, self.features)
-        return Batch(name, _mark_others(values, self.contents.constants), notes, deviations)
+        return Batch(name, mark_others(values, self.contents.constants), notes, deviations)
 
     def run(self, batch: Batch, permutations: int, seed: int, compute: Compute) -> TwoSampleResult:
         """The test of a batch that is opened already."""
         start, known = time.perf_counter(), self.contents
         compared = min(len(known.rows), MOST, max(LEAST, TIMES * len(batch.rows)))
         rows, new = known.rows[:compared], batch.rows.to(known.rows.dtype)
-        units = _units(known.schema, known.constants)
+        units = units_of(known.schema, known.constants)
         mixed = Mixed(
             (rows, new), units, known.schema.image_shape, (None, None), ("reference", batch.name), batch.notes
         )
@@ -241,8 +195,7 @@ class Reference:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write one file (safetensors, and JSON in its header); it appears whole or not at all."""
-        facts, tensors = RECORDS.pack(self.contents)
-        write_tensors(path, tensors, facts)
+        write_contents(self.contents, path)
 
     @classmethod
     def load(cls, path: str | PathLike[str], *, features: Callable[[Tensor], Any] | None = None) -> Reference:
@@ -255,18 +208,7 @@ class Reference:
         features
             The function that the reference was fitted with, if there was one.
         """
-        try:
-            tensors, facts = read_tensors(path, "a reference written by tellapart.Reference.save")
-        except (json.JSONDecodeError, RecursionError) as error:
-            raise InputError(f"{path} cannot be read as a reference: its header is no JSON.") from error
-        try:
-            contents = RECORDS.unpack(facts, tensors)
-            _check(contents)
-        except InputError as error:
-            problem = f"{path} cannot be read as a reference. {error.problem}"
-            raise InputError(problem, error.advice, **error.options) from error
-        except Exception as error:  # whatever a file that was tampered with makes of the arithmetic
-            raise InputError(f"{path} cannot be read as a reference: its parts do not fit together.") from error
+        contents = read_contents(path)
         if contents.schema.features is not None and features is None:
             raise InputError(
                 f"{path} was fitted on the output of {contents.schema.features!r}, which is not stored.",
@@ -278,11 +220,7 @@ class Reference:
     @cached_property
     def digest(self) -> str:
         """A fingerprint of everything that is saved."""
-        facts, tensors = RECORDS.pack(self.contents)
-        found = hashlib.sha256(repr(facts).encode())
-        for name in sorted(tensors):
-            found.update(np.ascontiguousarray(tensors[name].numpy()).tobytes())
-        return found.hexdigest()[:16]
+        return fingerprint(self.contents)
 
     def __len__(self) -> int:
         return self.contents.total
@@ -309,14 +247,6 @@ class Batch:
         return hashlib.sha256(repr(values.shape).encode() + values.tobytes()).hexdigest()[:16]
 
 
-def _as_loaded(contents: Contents) -> Contents:
-    """The same as it would come from a file, so that sums over it have the same bits."""
-    facts, tensors = RECORDS.pack(contents)
-    copies = {name: value.detach().cpu().clone().contiguous() for name, value in tensors.items()}
-    found: Contents = RECORDS.unpack(json.loads(json.dumps(facts)), copies)
-    return found
-
-
 def _take(points: Points, rows: Array) -> Tensor:
     """Rows in an order that was drawn, read in the order in which they lie."""
     order = np.argsort(rows)
@@ -324,85 +254,3 @@ def _take(points: Points, rows: Array) -> Tensor:
     back = np.empty(len(rows), np.int64)
     back[order] = np.arange(len(rows))
     return found[torch.from_numpy(back)].clone()
-
-
-def _find_constants(sketch: Tensor, schema: Schema) -> dict[str, float]:
-    """Columns of numbers without any variation; by their positions, as text for JSON."""
-    in_category = {place for unit in schema.units if unit.kind in ("text", "missing") for place in unit.coordinates}
-    constant = (sketch == sketch[:1]).all(0)
-    return {str(k): float(sketch[0, k]) for k in range(sketch.shape[1]) if bool(constant[k]) and k not in in_category}
-
-
-def _mark_others(rows: Tensor, constants: dict[str, float]) -> Tensor:
-    """Rows whose constant columns are 1 where their value is another than it was, and else 0."""
-    if not constants:
-        return rows
-    rows = rows.clone()
-    for place, value in constants.items():
-        rows[:, int(place)] = (rows[:, int(place)] != value).to(rows.dtype)
-    return rows
-
-
-def _units(schema: Schema, constants: dict[str, float]) -> tuple[Unit, ...]:
-    """What the numbers of a row are; of a constant column, whether its value is another."""
-    return tuple(
-        replace(unit, kind="text", levels=(f"not {constants[str(unit.coordinates[0])]:g}",), gap=None)
-        if str(unit.coordinates[0]) in constants and unit.kind not in ("text", "missing")
-        else unit
-        for unit in schema.units
-    )
-
-
-def _layout(schema: Schema, constants: dict[str, float]) -> Layout:
-    categories = tuple(u.coordinates for u in _units(schema, constants) if u.kind in ("text", "missing"))
-    return Layout(schema.width, categories, schema.image_shape)
-
-
-def _check(contents: Any) -> None:
-    """Complain about a file whose parts do not fit together, before anything is computed with it."""
-
-    def claim(true: bool, what: str) -> None:
-        if not true:
-            raise InputError(f"Its {what} do not fit together.")
-
-    claim(isinstance(contents, Contents), "parts")
-    if contents.format != FORMAT:
-        raise InputError(f"It is of another version ({contents.format!r:.60}, and not {FORMAT!r}).")
-    schema, forms, rows = contents.schema, contents.forms, contents.rows
-    plan, width = forms.plan, schema.width
-    claim(isinstance(schema, Schema) and isinstance(forms, FixedForms) and isinstance(rows, Tensor), "parts")
-    claim(rows.ndim == 2 and rows.is_floating_point() and len(rows) >= 1 and rows.shape[1] == width, "rows")
-    schema.check()
-    shape = schema.image_shape
-    claim(plan.layout == _layout(schema, contents.constants), "columns")
-    claim(all(key.isdecimal() and int(key) < width for key in contents.constants), "columns")
-    claim(plan.centre.shape == (width,) and plan.divisor.shape == (width,) and (plan.divisor != 0).all(), "scales")
-    claim(_are_places(plan.numeric, width), "columns")
-    for family, similar in plan.similarities.items():
-        claim(family in ("kernel", "patches") and isinstance(similar, GaussianFeatures), "kernels")
-        claim(len(similar.means) == len(similar.bandwidths) and min(similar.bandwidths) > 0, "bandwidths")
-        claim(all(0 < len(mean) <= len(similar.landmarks) for mean in similar.means), "landmarks")
-    claim(("patches" in plan.similarities) == (plan.patches is not None), "patches")
-    if plan.patches is not None and shape is not None:
-        claim(plan.patches.shape == shape, "patches")
-        claim(0 < plan.patches.size <= 64 and 0 < plan.patches.stride <= max(shape), "patches")
-    if plan.ranks is not None:
-        claim(len(plan.ranks.values) == len(plan.ranks.below) == len(plan.numeric) and plan.ranks.rows > 0, "ranks")
-        pairs = zip(plan.ranks.values, plan.ranks.below, strict=True)
-        claim(all(len(b) == len(v) + 1 and len(v) > 0 for v, b in pairs), "ranks")
-    if plan.pairs is not None:
-        claim(all(_are_places(side, len(plan.numeric)) for side in (plan.pairs.first, plan.pairs.second)), "pairs")
-    for member, found in forms.members.items():
-        claim(found.directions.shape == (member.width, found.filters.shape[1]), "directions")
-        claim(len(found.filters) == len(found.skewness) == len(found.names), "filters")
-    count = sum(len(found.names) for found in forms.members.values())
-    claim(contents.leverages.shape == (min(len(rows), MOST), count), "leverages")
-    # And that features can be made at all.
-    with torch.no_grad():
-        for member, F in plan.features(rows[:2], plan.members):
-            claim(F.flatten(1).shape == (len(rows[:2]), member.width) and bool(torch.isfinite(F).all()), "features")
-
-
-def _are_places(values: Array, count: int) -> bool:
-    """Whether these are positions among so many."""
-    return values.ndim == 1 and values.dtype.kind in "iu" and bool(((values >= 0) & (values < count)).all())

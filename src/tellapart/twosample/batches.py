@@ -1,0 +1,83 @@
+"""What is kept of each batch of a stream."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from .._util.shown import Shown
+from .findings import Finding
+
+
+@dataclass(frozen=True)
+class BatchRecord(Shown):
+    """What was found of one batch.
+
+    Attributes
+    ----------
+    number, name, digest, rows
+        Its place in the stream (from 0), what it is called, a fingerprint of its rows, and how many they are.
+    pvalue, pvalue_floor, permutations
+        Exact, of this batch by itself.
+    level
+        With ``control="holm"``, the level that it is tested at.
+    capital
+        What the bets have become with it: 1 at the beginning; an e-value at every time.
+    fresh
+        Rows of the reference that were bet on.
+    alarm
+        Whether it raised an alarm when it came.
+    columns
+        Those that differ by themselves, at the monitor's level all together: name, kind, effect, words and p-value of
+        each.
+    deviations
+        Where it was not built like the reference: kind, column and count of each.
+    notes
+        What should be known.
+    """
+
+    number: int
+    name: str
+    digest: str
+    rows: int
+    pvalue: float
+    pvalue_floor: float
+    permutations: int
+    level: float | None
+    capital: float
+    fresh: int
+    alarm: bool
+    columns: tuple[dict[str, Any], ...]
+    deviations: tuple[dict[str, Any], ...]
+    notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields as plain values."""
+        return {key: list(value) if isinstance(value, tuple) else value for key, value in vars(self).items()}
+
+    @classmethod
+    def from_dict(cls, known: Mapping[str, Any], number: int) -> BatchRecord:
+        """The same from plain values, of batch ``number``; a complaint (ValueError) if they are not of one."""
+        problem = f"batch {number} is not what it should be"
+        if set(known) != {f.name for f in fields(cls)} or known["number"] != number:
+            raise ValueError(problem)
+        values: dict[str, Any] = {k: tuple(value) if isinstance(value, list) else value for k, value in known.items()}
+        record = cls(**values)
+        if not (0 < float(record.pvalue) <= 1 and isinstance(record.name, str) and float(record.capital) >= 0):
+            raise ValueError(problem)
+        return record
+
+
+def describe_finding(one: Finding) -> dict[str, Any]:
+    """What a record says of a column."""
+    effect = one.effect if math.isfinite(one.effect) else None
+    return {"name": one.name, "kind": one.kind, "effect": effect, "words": one.words, "pvalue": one.pvalue}
+
+
+def of_one_name(records: Sequence[BatchRecord], name: str) -> list[BatchRecord]:
+    """Batches that were given by this name: the second of them is called "name (2)", and so on."""
+    pattern = re.compile(rf"{re.escape(name)}( \(\d+\))?", re.DOTALL)
+    return [one for one in records if pattern.fullmatch(one.name)]

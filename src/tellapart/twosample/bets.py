@@ -1,0 +1,136 @@
+"""Bets on batches against rows of a reference, each of which is used once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..stats.betting import Betting, Groups
+from ..stats.forms.constants import COSINES
+from ..stats.forms.fixed import FixedForms
+from .reference import Reference
+
+Array: TypeAlias = "np.ndarray[Any, Any]"
+
+#: Rows of the reference that bets are calibrated on at the most, and the share of them.
+_CALIBRATION, _SHARE = 4_096, 0.25
+#: Fresh rows that a batch is bet on with: one in (t + the first) of those left and in the second, where batches so far
+#: look like the reference; and one in the third of those left where they do not, by so many standard deviations.
+_PARTS, _SPARED, _SPENT, _PROMISING = 32, 6, 8, 2.0
+#: Features of bets: kernels, components of each, and columns at the most.
+_KERNELS, _COMPONENTS, _COLUMNS = 2, 32, 64
+
+
+class Bets:
+    """Capital that is staked on a stream of batches; it is an e-value at every time.
+
+    Attributes
+    ----------
+    betting
+        What the capital is staked by.
+    features
+        What witnesses are learned from.
+    used
+        How many rows of the reference have been bet on.
+    """
+
+    def __init__(self, reference: Reference) -> None:
+        self.features = BetFeatures.of(reference)
+        self.betting = Betting(self.features.groups)
+        self.rows = reference.contents.rows
+        self.used = 0
+
+    @property
+    def capital(self) -> float:
+        """What 1 has become."""
+        return self.betting.capital
+
+    @property
+    def total(self) -> int:
+        """Rows of the reference that there are, or were, to bet on."""
+        return self.features.fresh
+
+    @property
+    def left(self) -> int:
+        """Rows of the reference that are still fresh."""
+        return self.total - self.used
+
+    def add(self, rows: Tensor) -> int:
+        """Bet on a batch, and say with how many fresh rows of the reference."""
+        promising = self.betting.promise > _PROMISING
+        part = _SPENT if promising else _SPARED * (self.betting.batches + _PARTS)
+        count = min(len(rows), math.ceil(self.left / part)) if self.left > 0 else 0
+        fresh = self.rows[self.used : self.used + count]
+        self.used += count
+        self.betting.bet(self.features(rows.to(self.rows.dtype)), self.features(fresh))
+        return count
+
+    def to_dict(self) -> dict[str, Any]:
+        """The state as plain values."""
+        return {"used": self.used, "betting": self.betting.to_dict()}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from a state; a complaint (ValueError, KeyError, TypeError) if it does not fit."""
+        used = int(state["used"])
+        if not 0 <= used <= self.total:
+            raise ValueError("more rows are used than there are")
+        self.betting.restore(state["betting"])
+        self.used = used
+
+
+@dataclass(frozen=True, eq=False)
+class BetFeatures:
+    """Features that bets are made with: components of some kernels, and ranks and categories of single columns.
+
+    The last of the kept rows give their means and covariance; the first ``fresh`` of them are there to be bet on.
+    """
+
+    forms: FixedForms
+    groups: Groups
+    fresh: int
+
+    @classmethod
+    def of(cls, reference: Reference) -> BetFeatures:
+        """Those of a reference."""
+        known = reference.contents
+        calibration = min(_CALIBRATION, math.ceil(_SHARE * len(known.rows)))
+        parts = _features(known.forms, known.rows[-calibration:])
+        groups = Groups.fit(_side_by_side(parts, calibration), [part.shape[1] for part in parts])
+        return cls(known.forms, groups, len(known.rows) - calibration)
+
+    def __call__(self, rows: Tensor) -> Array:
+        """The features of some rows: (rows, all features)."""
+        return _side_by_side(_features(self.forms, rows), len(rows))
+
+
+def _side_by_side(parts: list[Array], rows: int) -> Array:
+    return np.concatenate(parts, axis=1) if parts else np.zeros((rows, 0), np.float32)
+
+
+@torch.no_grad()
+def _features(forms: FixedForms, rows: Tensor) -> list[Array]:
+    """One array for each group."""
+    plan = forms.plan
+    kernels = list(forms.members.items())
+    # The narrowest of all, and one in the middle.
+    chosen = kernels[:: max(1, len(kernels) // _KERNELS)][:_KERNELS]
+    wanted = [member for member, _ in chosen]
+    scale = math.sqrt(plan.rows)
+    found = []
+    for (_, directions), (_, F) in zip(chosen, plan.features(rows, wanted), strict=True):
+        # Eigenvalues increase: the last components say most.
+        found.append((F @ directions.directions[:, -_COMPONENTS:]).numpy() * scale)
+    columns = []
+    for member, F in plan.features(rows, [m for m in plan.members if m.family in ("coordinates", "category")]):
+        if member.family == "coordinates":
+            cosines = F.reshape(len(F), len(plan.numeric), COSINES)[:, :_COLUMNS, :2]
+            columns.append(cosines.flatten(1).numpy())
+        else:
+            columns.append(F.numpy())
+    return [*found, *([np.concatenate(columns, axis=1)] if columns else [])]

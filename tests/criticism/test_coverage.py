@@ -31,6 +31,7 @@ def sizes(few):
 
 def check(rate, repetitions):
     """Within 93 to 97 %, and as much more as chance allows where repetitions are few."""
+    print(f"covered {rate:.3f} of {repetitions}")
     chance = 0 if repetitions >= 1000 else 3 * math.sqrt(0.95 * 0.05 / repetitions)
     assert 0.93 - chance <= rate <= 0.97 + chance, rate
 
@@ -107,6 +108,7 @@ def test_mmd_and_equivalence_at_the_margin(repetitions):
         equivalent += found.equivalent(0.05)
     check(hits / repetitions, repetitions)
     rate = equivalent / repetitions
+    print(f"equivalent at the margin {rate:.3f} of {repetitions}")
     assert rate <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / repetitions), rate
 
 

@@ -26,6 +26,7 @@ from .notices import find_notices, notice_rows
 from .reading import check_items, open_samples, take_items
 from .settings import Settings
 from .slicing import find_slices
+from .weights import learn_pixel_weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +75,9 @@ def compare_automatically(
     labels = np.repeat(np.array([0, 1], np.uint8), [len(x), len(y)])
     distance = measure_distance(fit.features.plan, points, labels, design.units, rng, here)
     slices = find_slices(mixed, points, fit, design, options.permutations, rng, here)
+    weights = None
+    if mixed.image_shape is not None and test.reject(alpha):
+        weights = learn_pixel_weights((x, y), np.random.default_rng([seed, 3]), here)
     left_out = {column for notice in noticed if notice.left_out for column in notice.columns}
     return Comparison(
         test=test,
@@ -89,7 +93,7 @@ def compare_automatically(
         distance_interval=distance.interval,
         distance_name="MMD",
         slices=slices,
-        weights=None,
+        weights=weights,
         noticed=(*notice_rows(hashes, len(x), sources, known), *noticed),
         items=take_items(check_items(opened.labels["items"], sources), (x, y)),
         notes=test.notes,

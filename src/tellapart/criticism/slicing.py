@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, NamedTuple
@@ -36,7 +36,7 @@ _RULES, _OVERLAP, _ALIKE = 5, 0.6, 2
 #: Thresholds are rounded by so much of a column's deviation.
 _ROUNDED = 0.02
 #: A part of a slice is a slice of its own where its share within it differs by so many standard errors; and each
-#: further condition must make a rule so much better.
+#: further condition, or that it is most of the rows, must make a rule so much better.
 _APART, _SIMPLE = 3.0, 0.9
 #: Clusters, the components they are found in, and how much the witness counts beside all of these.
 _CLUSTERS, _COMPONENTS, _WITNESS = 20, 20, 0.3
@@ -139,10 +139,12 @@ class _Rule(NamedTuple):
         """What it is about."""
         return frozenset(bound.coordinate for bound in self.bounds)
 
-    def adds_to(self, other: _Rule, labels: Array) -> bool:
-        """Whether it says more than another rule: other rows, or a part of its rows where the shares are others."""
-        if _overlap(self.inside, other.inside) > _OVERLAP:
-            return False
+    def is_news_beside(self, other: _Rule, labels: Array) -> bool:
+        """Whether it is about other rows than another rule that is told, or says more of a part of these."""
+        return _overlap(self.inside, other.inside) <= _OVERLAP and self.is_more_than(other, labels)
+
+    def is_more_than(self, other: _Rule, labels: Array) -> bool:
+        """Whether it has other rows than another rule, or a part of its rows where the shares are others."""
         if (self.inside & ~other.inside).any():
             return True
         here, of_part = labels[other.inside], self.inside[other.inside]
@@ -170,23 +172,26 @@ def _find_rules(
         max_depth=_DEPTH, max_leaf_nodes=_LEAVES, min_samples_leaf=least, random_state=seed
     ).fit(Z, fit.search_values[rows])
     gaps = {unit.coordinates[0]: unit.gap for unit in mixed.units if unit.gap is not None}
+    units = {place: unit for unit in mixed.units for place in unit.coordinates}
     ranked = []
     for bounds in _paths(tree.tree_):
-        simple = [_simplify(bound, Z) for bound in _merge(bounds)]
+        simple = [_simplify(bound, Z) for bound in _without_implied(_merge(bounds), units)]
         inside = _inside(Z, simple, gaps)
         share = float(inside.mean())
         if not least <= inside.sum() <= len(rows) - least:
             continue
         of_x, of_y = inside[of_rows == 0].mean(), inside[of_rows == 1].mean()
-        evidence = abs(of_y - of_x) / math.sqrt(share * (1 - share)) * _SIMPLE ** len(simple)
+        evidence = abs(of_y - of_x) / math.sqrt(share * (1 - share)) * _SIMPLE ** (len(simple) + (share > 0.5))
         ranked.append(_Rule(evidence, share, simple, inside))
     chosen: list[_Rule] = []
+    passed: list[_Rule] = []
     # Of a slice and what is outside of it, which say the same, the smaller.
     for rule in sorted(ranked, key=lambda one: (-round(one.evidence, 9), one.share)):
         alike = sum(rule.coordinates == other.coordinates for other in chosen)
-        if len(chosen) < _RULES and alike < _ALIKE and all(rule.adds_to(other, of_rows) for other in chosen):
-            chosen.append(rule)
-    units = {place: unit for unit in mixed.units for place in unit.coordinates}
+        news = all(rule.is_news_beside(other, of_rows) for other in chosen)
+        # What is passed over for a better rule is not told by its parts either.
+        news = news and all(rule.is_more_than(other, of_rows) for other in passed)
+        (chosen if len(chosen) < _RULES and alike < _ALIKE and news else passed).append(rule)
     found = []
     for bounds in (rule.bounds for rule in chosen):
         conditions = tuple(_condition(bound, units[bound.coordinate]) for bound in bounds)
@@ -216,6 +221,12 @@ def _merge(bounds: Sequence[Bound]) -> list[Bound]:
         known = found.get((c, above), threshold)
         found[c, above] = max(known, threshold) if above else min(known, threshold)
     return [Bound(c, above, threshold) for (c, above), threshold in found.items()]
+
+
+def _without_implied(bounds: Sequence[Bound], units: Mapping[int, Unit]) -> list[Bound]:
+    """The bounds without those that another one implies: what is of one category is of no other."""
+    known = {units[bound.coordinate].name for bound in bounds if bound.above and units[bound.coordinate].levels}
+    return [bound for bound in bounds if bound.above or units[bound.coordinate].name not in known]
 
 
 def _simplify(bound: Bound, Z: Array) -> Bound:
@@ -266,13 +277,10 @@ def _overlap(a: Array, b: Array) -> float:
 def _condition(bound: Bound, unit: Unit) -> Condition:
     """A bound in the words of the user's column."""
     relation: Any = "is" if bound.above else "is not"
-    if unit.kind == "missing":
+    if unit.tells_missing(bound.coordinate):
         return Condition(unit.name.removesuffix(" is missing"), relation, None)
     if unit.kind == "text":
-        level = unit.levels[unit.coordinates.index(bound.coordinate)]
-        place = unit.coordinates.index(bound.coordinate)
-        absent = level == "missing" and place == len(unit.levels) - 1
-        return Condition(unit.name, relation, None if absent else level)
+        return Condition(unit.name, relation, unit.levels[unit.coordinates.index(bound.coordinate)])
     if unit.kind == "boolean":
         return Condition(unit.name, "is", "yes" if bound.above else "no")
     side: Any = ">" if bound.above else "≤"

@@ -5,6 +5,10 @@ from __future__ import annotations
 import math
 import re
 
+from ..twosample.effects import percent
+
+__all__ = ["clip", "keep_units", "number", "p_sentence", "p_text", "percent", "signed"]
+
 
 def number(value: float) -> str:
     """A number for people: three digits, and no more zeros than needed.
@@ -32,20 +36,6 @@ def signed(value: float) -> str:
     if value == 0 or not math.isfinite(value):
         return number(value)
     return f"{value:+.2g}".replace("-", "−")
-
-
-def percent(share: float) -> str:
-    """A share in per cent, with as many digits as tell it from 0 and from 1.
-
-    >>> percent(0.123), percent(0.05), percent(0.0042), percent(0.9993), percent(1.0)
-    ('12 %', '5 %', '0.4 %', '99.9 %', '100 %')
-    """
-    if not math.isfinite(share):
-        return "–"
-    near = min(share, 1 - share)
-    digits = 0 if near >= 0.0995 or near == 0 else 1 if near >= 0.0005 else 2
-    text = f"{100 * share:.{digits}f}"
-    return f"{text.removesuffix('.0')} %"
 
 
 def p_text(pvalue: float, floor: float = 0.0) -> str:

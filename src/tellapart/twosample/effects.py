@@ -122,7 +122,7 @@ class Effects:
             return _spread(mean, deviation), None, f"means {', '.join(f'{value:.3g}' for value in mean)}", values
         shift, difference = float(self.variances.shift[c]), float(mean[1] - mean[0])
         of_shift = self._interval(shift, float(self.variances.location[c]))
-        told = f"{shift:+.2f} SD{_bracket(of_shift, '.2f')}"
+        told = f"{_fixed(shift, '+.2f')} SD{_bracket(of_shift, '.2f')}"
         if part.kind == "location":
             return shift, of_shift, self._shift_in_words(unit, difference, told), values
         widths = f"SD {deviation[0]:.3g} → {deviation[1]:.3g}"
@@ -158,7 +158,7 @@ class Effects:
         size = self.rows / max(float(self.variances.crowding[columns[best]]), 1e-9)
         interval = share_interval(of_best, size)
         points = f" ({100 * effect:+.2g} points [{100 * interval[0]:+.2g}, {100 * interval[1]:+.2g}])"
-        if unit.kind == "missing":
+        if unit.tells_missing(columns[best]):
             told = f"{percent(of_best[1])} missing in {self.names[1]}, {percent(of_best[0])} in {self.names[0]}"
             return effect, interval, told + points, values
         return effect, interval, f"{_level(unit, best)} {told}{points}", values
@@ -168,7 +168,7 @@ class Effects:
         if place is None:
             return math.nan, None, "weaker than those told", {}
         found = self.moments.correlations[:, place]
-        words = f"correlation {' → '.join(f'{value:.2f}' for value in found)}"
+        words = f"correlation {' → '.join(_fixed(value, '.2f') for value in found)}"
         values = {"correlation": _floats(found)}
         if self.variances is None:
             return float(np.ptp(found)), None, words, values
@@ -176,7 +176,7 @@ class Effects:
         interval = self._interval(effect, float(self.variances.correlation[place]))
         if interval is not None:
             interval = max(interval[0], -2.0), min(interval[1], 2.0)
-        return effect, interval, f"{words} ({effect:+.2f}{_bracket(interval, '+.2f')})", values
+        return effect, interval, f"{words} ({_fixed(effect, '+.2f')}{_bracket(interval, '+.2f')})", values
 
 
 def share_interval(shares: Array, sizes: Array) -> tuple[float, float]:
@@ -197,9 +197,11 @@ def share_interval(shares: Array, sizes: Array) -> tuple[float, float]:
 def percent(share: float) -> str:
     """A share for people.
 
-    >>> percent(0.1234), percent(0.0042), percent(0.996), percent(1.0), percent(0.0)
-    ('12 %', '0.42 %', '99.6 %', '100 %', '0 %')
+    >>> percent(0.1234), percent(0.05), percent(0.0042), percent(0.996), percent(1.0), percent(0.0)
+    ('12 %', '5 %', '0.42 %', '99.6 %', '100 %', '0 %')
     """
+    if not math.isfinite(share):
+        return "–"
     value = 100 * float(share)
     if 99 < value < 100:
         return f"{min(value, 99.99):.3g} %"
@@ -216,7 +218,17 @@ def _level(unit: Unit, best: int) -> str:
 
 
 def _bracket(interval: tuple[float, float] | None, form: str) -> str:
-    return "" if interval is None else f" [{interval[0]:{form}}, {interval[1]:{form}}]"
+    return "" if interval is None else f" [{', '.join(_fixed(end, form) for end in interval)}]"
+
+
+def _fixed(value: float, form: str) -> str:
+    """A number in a form, without a sign where that makes it 0.
+
+    >>> _fixed(-0.001, ".2f"), _fixed(0.31, "+.2f")
+    ('0.00', '+0.31')
+    """
+    text = f"{value:{form}}"
+    return text if float(text) else text.lstrip("+-")
 
 
 def _floats(values: Array) -> tuple[float, ...]:

@@ -271,3 +271,17 @@ def test_few_rows():
         assert 0 <= c.auc_interval[0] <= c.auc_interval[1] <= 1
         assert np.isfinite(c.witness_x).all()
         json.loads(c.to_json())
+
+
+def test_clusters_of_embeddings_are_told_by_what_is_in_them():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(400, 24)), rng.normal(size=(400, 24))
+    Y[:80] += 3
+    texts = [f"one {k}" for k in range(400)], [f"{'odd' if k < 80 else 'plain'} {k}" for k in range(400)]
+    c = ta.compare(X, Y, items=texts, **FAST)
+    best = c.named_slices[0]
+    assert best.conditions == ()
+    assert best.share_x < 0.02 < best.share_y
+    assert re.search(r"cluster \d+ \(like odd \d+, odd \d+, odd \d+ of Y\): ", c.summary())
+    assert re.search(r"cluster \d+ \(like row \d+, row \d+, row \d+ of Y\): ", ta.compare(X, Y, **FAST).summary())
+    assert "single columns p ≤ 0.01" in c.summary()

@@ -25,8 +25,10 @@ from .folds import find_units
 from .notices import find_notices, notice_rows
 from .reading import check_items, open_samples, take_items
 from .settings import Settings
-from .slicing import find_slices
+from .slicing import can_be_found, find_slices
 from .weights import learn_pixel_weights
+
+_WITHOUT_SLICES = "Kinds of rows were not looked for, which needs scikit-learn: pip install 'tellapart[report]'."
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +98,7 @@ def compare_automatically(
         weights=weights,
         noticed=(*notice_rows(hashes, len(x), sources, known), *noticed),
         items=take_items(check_items(opened.labels["items"], sources), (x, y)),
-        notes=test.notes,
+        notes=test.notes if can_be_found() else (*test.notes, _WITHOUT_SLICES),
         settings=Settings(
             test="auto",
             null="permutation",

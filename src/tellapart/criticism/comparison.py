@@ -10,8 +10,10 @@ from os import PathLike
 from typing import Any
 
 from .._util.errors import spell_keyword
+from .._util.numbers import percent
 from .._util.schema import stamp
 from .._util.shown import Shown
+from .._util.text import shorten
 from ..data import Encoding, Sample, Source
 from ..data.arrays import Array
 from ..data.tables import quote_names
@@ -19,8 +21,8 @@ from ..engine import Compute, MemoryLike, computing
 from ..kernels import Kernel
 from ..stats.forms import FamilyVerdict
 from ..twosample import Finding, Findings, LearnedTest, TwoSampleResult
-from ..twosample.effects import percent
-from .exemplars import Exemplar, exemplars, row_numbers
+from ..twosample.findings import FAMILIES
+from .exemplars import Exemplar, exemplars, row_numbers, where
 from .notices import Notice, NoticeKind
 from .separability import separability_grade
 from .settings import Settings
@@ -30,8 +32,8 @@ from .weights import Weights
 Interval = tuple[float, float]
 
 _HALVES = " (found on one half of the rows, counted on the other)"
-#: Findings and slices that a summary shows.
-_SHOWN = 8
+#: Findings and slices that a summary shows; rows that it names of a cluster, and how much of what they are called.
+_SHOWN, _LIKE, _ITEM = 8, 3, 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,6 +242,9 @@ class Comparison(Shown):
             f"Separability (AUC of the witness): {self.auc:.3f} [{low:.3f}, {high:.3f}], {self.separability_grade} "
             f"separable. {self._distance_text()}",
         ]
+        if self.families:
+            views = (f"{FAMILIES[name]} {self.pvalue_text(one.pvalue)}" for name, one in self.families.items())
+            lines.append(f"Each view by itself: {'; '.join(views)}.")
         single = "Pixels" if self.settings.kind == "images" else "Columns"
         for what, found in ((single, self.named_columns), ("Pairs of columns", self.named_pairs)):
             lines += _listed(f"{what} that differ", [self.describe(one) for one in found])
@@ -272,7 +277,15 @@ class Comparison(Shown):
             return f"{one.name}: {one.words}, {self.pvalue_text(one.pvalue)}"
         times = f", ×{one.ratio:.2g}" if math.isfinite(one.ratio) else ""
         shares = f"{percent(one.share_x)} of {self.names[0]}, {percent(one.share_y)} of {self.names[1]}"
-        return f"{one.text}: {shares}{times}, {self.pvalue_text(one.pvalue)}"
+        like = "" if one.conditions else f" ({self._like(one)})"
+        return f"{one.text}{like}: {shares}{times}, {self.pvalue_text(one.pvalue)}"
+
+    def _like(self, one: Slice) -> str:
+        """The most typical rows of a cluster, by what the user calls them."""
+        k = int(one.share_y > one.share_x)
+        sample, members = (self.x, self.y)[k], (one.members_x, one.members_y)[k][:_LIKE].tolist()
+        called = [where(sample, i) if self.items is None else shorten(str(self.items[k][i]), _ITEM) for i in members]
+        return f"like {', '.join(called)} of {self.names[k]}"
 
     def _distance_text(self) -> str:
         name = f"{self.distance_name[0].upper()}{self.distance_name[1:]}"

@@ -25,8 +25,8 @@ from ..twosample.designs import Design
 from .crossfit import CrossFit
 from .slices import Condition, Slice
 
-#: Columns up to which rules are looked for; of more, and of images, clusters.
-_COLUMNS = 200
+#: Columns up to which rules are looked for, with names and without; of more (embeddings), and of images, clusters.
+_COLUMNS, _NAMELESS = 200, 20
 #: Rows that are searched at the most, and the depth and leaves of the tree.
 _SEARCHED, _DEPTH, _LEAVES = 20_000, 3, 8
 #: Rows and share of them that a slice has at the least.
@@ -80,9 +80,10 @@ def find_slices(
     labels = (np.arange(len(points)) >= m).astype(np.uint8)
     counted = ~fit.searched
     halves = [[np.count_nonzero(part & (labels == k)) for k in (0, 1)] for part in (fit.searched, counted)]
-    if min(map(min, halves)) < _FEWEST or find_spec("sklearn") is None:
+    if min(map(min, halves)) < _FEWEST or not can_be_found():
         return ()
-    by_rules = mixed.image_shape is None and len(mixed.units) <= _COLUMNS
+    most = _NAMELESS if all(unit.name.isdecimal() for unit in mixed.units) else _COLUMNS
+    by_rules = mixed.image_shape is None and len(mixed.units) <= most
     found = _find_rules(mixed, points, fit, labels, rng) if by_rules else _find_clusters(points, fit, rng, compute)
     if not found:
         return ()
@@ -102,6 +103,11 @@ def find_slices(
         slices.append(Slice(one.text, one.conditions, shares[0], shares[1], counts[0], counts[1], float(p), of_x, of_y))
     slices.sort(key=lambda one: (one.pvalue, -abs(one.share_y - one.share_x)))
     return tuple(slices[:_RULES])
+
+
+def can_be_found() -> bool:
+    """Whether what finds slices is installed."""
+    return find_spec("sklearn") is not None
 
 
 def _count(

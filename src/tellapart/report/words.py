@@ -1,30 +1,13 @@
-"""Numbers as people read them."""
+"""Numbers and p-values as people read them in a page."""
 
 from __future__ import annotations
 
 import math
 import re
 
-from ..twosample.effects import percent
+from .._util.numbers import number, percent
 
 __all__ = ["clip", "keep_units", "number", "p_sentence", "p_text", "percent", "signed"]
-
-
-def number(value: float) -> str:
-    """A number for people: three digits, and no more zeros than needed.
-
-    >>> number(1234.5), number(0.000012), number(-0.5), number(1e7)
-    ('1,230', '1.2e-05', '-0.5', '1e+07')
-    """
-    if value == 0:
-        return "0"
-    if not math.isfinite(value):
-        return "–" if math.isnan(value) else "∞" if value > 0 else "−∞"
-    if not 1e-4 <= abs(value) < 1e6:
-        return f"{value:.3g}"
-    digits = max(0, 2 - math.floor(math.log10(abs(value))))
-    text = f"{round(value, 2 - math.floor(math.log10(abs(value)))):,.{digits}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def signed(value: float) -> str:
@@ -70,7 +53,7 @@ def clip(text: str, length: int) -> str:
 def keep_units(text: str) -> str:
     """A sentence in which no line ends between a number and its unit.
 
-    >>> keep_units("18 % of A, +0.3 SD")
-    '18\\xa0% of A, +0.3\\xa0SD'
+    >>> keep_units("18 % of A, +0.3 SD, × 2.5")
+    '18\\xa0% of A, +0.3\\xa0SD, ×\\xa02.5'
     """
-    return re.sub(r"(\d) (%|SD|points)", "\\1\u00a0\\2", text)
+    return re.sub(r"(?<=\d) (?=%|SD|points)|(?<=×) (?=\d)", "\u00a0", text)

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from .._util.numbers import number, percent
 from ..data.mixed import Mixed, Unit
 from ..engine import Compute
 from ..stats.forms import Part, Pooled
@@ -119,13 +120,13 @@ class Effects:
         mean, deviation = self.moments.means[:, c], self.moments.deviations[:, c]
         values = {"mean": _floats(mean), "SD": _floats(deviation)}
         if self.variances is None:
-            return _spread(mean, deviation), None, f"means {', '.join(f'{value:.3g}' for value in mean)}", values
+            return _spread(mean, deviation), None, f"means {', '.join(map(number, mean.tolist()))}", values
         shift, difference = float(self.variances.shift[c]), float(mean[1] - mean[0])
         of_shift = self._interval(shift, float(self.variances.location[c]))
         told = f"{_fixed(shift, '+.2f')} SD{_bracket(of_shift, '.2f')}"
         if part.kind == "location":
             return shift, of_shift, self._shift_in_words(unit, difference, told), values
-        widths = f"SD {deviation[0]:.3g} → {deviation[1]:.3g}"
+        widths = f"SD {' → '.join(map(number, deviation.tolist()))}"
         if part.kind == "scale":
             ratio = math.log(deviation[1] / deviation[0]) if deviation.min() > 0 else math.nan
             of_ratio = self._interval(ratio, float(self.variances.scale[c]))
@@ -138,7 +139,7 @@ class Effects:
     def _shift_in_words(self, unit: Unit, difference: float, told: str) -> str:
         words = {"date": ("later", "earlier"), "pixel": ("brighter", "darker")}.get(unit.kind, ("larger", "smaller"))
         word = words[0] if difference > 0 else words[1]
-        days = f" by {abs(difference):.3g} days" if unit.kind == "date" else ""
+        days = f" by {number(abs(difference))} days" if unit.kind == "date" else ""
         return f"{word} in {self.names[1]}{days}, {told}"
 
     def _share(self, unit: Unit) -> Any:
@@ -192,20 +193,6 @@ def share_interval(shares: Array, sizes: Array) -> tuple[float, float]:
     below = math.hypot(shares[1] - low[1], high[0] - shares[0])
     above = math.hypot(high[1] - shares[1], shares[0] - low[0])
     return float(effect - below), float(effect + above)
-
-
-def percent(share: float) -> str:
-    """A share for people.
-
-    >>> percent(0.1234), percent(0.05), percent(0.0042), percent(0.996), percent(1.0), percent(0.0)
-    ('12 %', '5 %', '0.42 %', '99.6 %', '100 %', '0 %')
-    """
-    if not math.isfinite(share):
-        return "–"
-    value = 100 * float(share)
-    if 99 < value < 100:
-        return f"{min(value, 99.99):.3g} %"
-    return f"{value:.0f} %" if value >= 10 else f"{value:.2g} %"
 
 
 def _chance(effect: float, variance: float) -> float:

@@ -110,6 +110,7 @@ def test_rows_that_both_have_and_files_given_twice(tmp_path):
     assert same.noticed[0].text.startswith("The same file was given twice")
     assert same.pvalue == 1
     assert same.auc == pytest.approx(0.5)  # copies are never judged by each other
+    assert same.auc_interval == pytest.approx((0.5, 0.5))
     assert same.names[0] != same.names[1]
     twice = ta.compare(pd.concat([X, X[:30]]), Y[:60], **FAST)
     assert "duplicated rows" in {notice.kind for notice in twice.noticed}
@@ -271,6 +272,8 @@ def test_few_rows():
         assert 0 <= c.auc_interval[0] <= c.auc_interval[1] <= 1
         assert np.isfinite(c.witness_x).all()
         json.loads(c.to_json())
+    with pytest.raises(ValueError, match="Every row of both samples is the same"):
+        ta.compare(np.ones((40, 2)), np.ones((30, 2)), **FAST)
 
 
 def test_clusters_of_embeddings_are_told_by_what_is_in_them():

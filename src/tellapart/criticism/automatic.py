@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._util.errors import InputError
 from ..data import Source, reindex
 from ..data.mixed import display_names, mix_sources
 from ..data.options import ReadOptions
@@ -66,11 +67,13 @@ def compare_automatically(
     groups, strata = (opened.of_rows(kind, sources) for kind in ("groups", "strata"))
     design = Design.check(mixed, groups, strata, options.paired, options.equal_groups)
     kernels = as_kernels(options.kernels)
+    points = reindex(mixed.points, np.arange(len(x) + len(y)))
+    hashes = hash_rows(points)
+    if (hashes == hashes[0]).all():
+        raise InputError("Every row of both samples is the same: there is nothing to compare.")
     test = run_two_sample_test(mixed, design, options.permutations, kernels, seed, compute, start)
     here = compute.here()
     rng = np.random.default_rng([seed, 2])
-    points = reindex(mixed.points, np.arange(len(x) + len(y)))
-    hashes = hash_rows(points)
     units = find_units(hashes, design.units)
     layout = Layout(x.values.shape[1], mixed.categories, mixed.image_shape)
     fit = cross_fit((mixed.points[0], mixed.points[1]), layout, kernels, units, rng, here)

@@ -95,7 +95,7 @@ def find_slices(
     for one, p in zip(found, pvalues, strict=True):
         here = [counted & (labels == k) for k in (0, 1)]
         counts = [int(np.count_nonzero(one.members & part)) for part in here]
-        shares = [count / np.count_nonzero(part) for count, part in zip(counts, here, strict=True)]
+        shares = [count / int(np.count_nonzero(part)) for count, part in zip(counts, here, strict=True)]
         telling = np.flatnonzero(one.members)
         sign = -1.0 if shares[0] >= shares[1] else 1.0
         telling = telling[np.argsort(sign * fit.values[telling], kind="stable")]

@@ -145,8 +145,9 @@ class Effects:
     def _share(self, unit: Unit) -> Any:
         """The level whose share differs most, for its size."""
         columns = list(unit.coordinates)
-        shares = np.clip(self.moments.plain_means[:, columns], 0.0, 1.0)
-        pooled = (shares * self.rows[:, None]).sum(0) / self.rows.sum()
+        rows = self.rows[:, None]
+        shares = np.clip(np.rint(self.moments.plain_means[:, columns] * rows) / rows, 0.0, 1.0)
+        pooled = (shares * rows).sum(0) / rows.sum()
         error = np.sqrt(np.maximum(pooled * (1 - pooled), 1e-12))
         best = int(np.argmax(np.ptp(shares, axis=0) / error))
         of_best = shares[:, best]

@@ -1,16 +1,17 @@
 """Changes planted in real tables: does `compare` name what was planted, and nothing else?
 
-    python benchmarks/planted.py [--seeds 100] [--start 1000] [--changes shift,scale,…] [--tables wine,…]
+    python benchmarks/planted.py [--seeds 100] [--start 1000] [--changes shift,scale,…] [--tables wine,…] [--tune]
 
 Two disjoint samples are drawn from a table (with replacement and a little noise where it is small), and one of them is
 changed: a column shifted or rescaled, one category made rarer, two columns decoupled, missing values made more
-frequent, the rows of one segment tripled. One size of each change serves all tables: it was not tuned to a power of 0.9
-table by table, so look at the power beside each figure. Seeds below 1000 are for development, those from 1000 up for
-figures.
+frequent, the rows of one segment tripled. One size of each change serves all tables; ``ROWS`` has the rows at which the
+test then has a power of about 0.9, which ``--tune`` found. Seeds below 1000 are for development and for that, those
+from 1000 up for figures.
 
     power   how often the test rejects
-    right   among runs where something of this kind is named, how often the first named is what was planted
-    false   how often anything is named that was not changed
+    named   how often something of this kind (a column, a pair, a slice) is named
+    right   among these, how often the first named is what was planted
+    false   how often anything is named that was not changed; - where the change reaches every column
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import json
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import NormalDist
 
 import numpy as np
 import pandas as pd
@@ -27,8 +29,11 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 
 import tellapart as ta
 
-#: Rows of each sample; a segment takes more to be found.
-ROWS, ROWS_OF_SEGMENTS = 250, 500
+#: Rows of each sample at which the test finds the change in about 9 of 10 cases, of all tables and of some.
+ROWS = {"shift": 260, "scale": 160, "rarer": 260, "decoupled": 100, "missing": 280, "segment": 400}
+ROWS_OF: dict[tuple[str, str], int] = {}
+#: How the distance from the null grows with the rows, about; runs of each step of tuning, and the power aimed at.
+EXPONENT, STEPS, AIM = 0.8, (16, 24), 0.92
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,7 @@ class Planted:
     kind: str
     column: str
     other: str = ""
+    untouched: frozenset[str] = frozenset()
 
 
 def real(loader):
@@ -76,42 +82,43 @@ TABLES = {
     "diabetes": (real(load_diabetes), "bmi", "s5"),
     "made": (made, "hours", "debt"),
 }
+#: Columns of the made table that depend on neither of those two.
+UNTOUCHED = frozenset({"country", "since", "member"})
 #: The size of each change, the same for all tables.
 SIZES = {"shift": 0.45, "scale": 1.6, "rarer": 0.35, "decoupled": 1.0, "missing": 0.12, "segment": 3.0}
 
 
-def plant(table, change, seed):
+def plant(table, change, seed, rows=None):
     """A problem."""
     rng = np.random.default_rng(seed)
     draw, column, other = TABLES[table]
-    rows = ROWS_OF_SEGMENTS if change == "segment" else ROWS
+    rows = rows or ROWS_OF.get((table, change), ROWS[change])
     X, Y = draw(rng, rows), draw(rng, 4 * rows)
     size = SIZES[change]
     if change == "segment":
         inside = (Y[column] > Y[column].quantile(0.6)) & (Y[other] > Y[other].quantile(0.6))
         weights = np.where(inside, size, 1.0)
         Y = Y.iloc[rng.choice(len(Y), rows, replace=False, p=weights / weights.sum())].reset_index(drop=True)
-        return Planted(X, Y, "slice", column, other)
-    Y = Y[:ROWS].reset_index(drop=True)
+        return Planted(X, Y, "slice", column, other, UNTOUCHED if table == "made" else frozenset())
+    if change == "rarer":
+        out = (Y["country"] == "DE") & (rng.random(len(Y)) > size)
+        return Planted(X, Y[~out][:rows].reset_index(drop=True), "column", "country")
+    Y = Y[:rows].reset_index(drop=True)
     if change == "shift":
         Y[column] += size * X[column].std()
     elif change == "scale":
         Y[column] = Y[column].mean() + size * (Y[column] - Y[column].mean())
-    elif change == "rarer":
-        kept = draw(rng, 4 * ROWS)
-        out = (kept["country"] == "DE") & (rng.random(len(kept)) > size)
-        return Planted(X, kept[~out][:ROWS].reset_index(drop=True), "column", "country")
     elif change == "decoupled":
         Y[other] = rng.permutation(Y[other].to_numpy())
         return Planted(X, Y, "pair", other)
     elif change == "missing":
         column = "income"
-        Y.loc[rng.random(ROWS) < size, column] = np.nan
+        Y.loc[rng.random(rows) < size, column] = np.nan
     return Planted(X, Y, "column", column)
 
 
 def judge(problem, found):
-    """Whether the first thing named is what was planted, and whether anything else is named."""
+    """Whether the first thing named is what was planted, and whether anything else is named; None where nothing is."""
     own = {problem.column, f"{problem.column} is missing"}
     columns = [one.columns[0] for one in found.named_columns]
     pairs = [set(one.columns) for one in found.named_pairs]
@@ -119,7 +126,8 @@ def judge(problem, found):
     if problem.kind == "slice":
         wanted = {problem.column, problem.other}
         right = bool(slices[0] & wanted) if slices else None
-        return right, False
+        named = [*({column} for column in columns), *pairs, *slices]
+        return right, any(one <= problem.untouched for one in named) if problem.untouched else None
     if problem.kind == "pair":
         right = problem.column in pairs[0] if pairs else None
         return right, bool(columns) or any(problem.column not in pair for pair in pairs)
@@ -129,7 +137,7 @@ def judge(problem, found):
 
 def run(table, change, seeds, permutations):
     """The figures of one table and change."""
-    rejected, right, false, seconds = 0, [], 0, 0.0
+    rejected, right, false, seconds = 0, [], [], 0.0
     for seed in seeds:
         problem = plant(table, change, seed)
         start = time.perf_counter()
@@ -138,14 +146,29 @@ def run(table, change, seeds, permutations):
         rejected += found.reject()
         one, other = judge(problem, found)
         right += [] if one is None else [one]
-        false += other
+        false += [] if other is None else [other]
     return {
+        "rows": len(problem.X),
         "power": rejected / len(seeds),
         "named": len(right) / len(seeds),
         "right": float(np.mean(right)) if right else None,
-        "false": false / len(seeds),
+        "false": float(np.mean(false)) if false else None,
         "seconds": seconds / len(seeds),
     }
+
+
+def tune(table, change, permutations):
+    """Rows at which the test has the power aimed at, by Φ⁻¹(power) - Φ⁻¹(α) that grows with a power of the rows."""
+    normal, rows, seed = NormalDist(), 150, 0
+    for runs in STEPS:
+        found = 0
+        for _ in range(runs):
+            problem = plant(table, change, seed, rows)
+            found += ta.two_sample_test(problem.X, problem.Y, permutations, missing="indicator", rng=seed).reject()
+            seed += 1
+        apart, wanted = (normal.inv_cdf(p) - normal.inv_cdf(0.05) for p in ((found + 0.5) / (runs + 1), AIM))
+        rows = 10 * round(rows * min(max(wanted / max(apart, 0.1), 0.4), 2.5) ** (1 / EXPONENT) / 10)
+    return rows
 
 
 def main():
@@ -155,24 +178,28 @@ def main():
     parser.add_argument("--permutations", type=int, default=199)
     parser.add_argument("--tables", default=",".join(TABLES))
     parser.add_argument("--changes", default=",".join(SIZES))
-    parser.add_argument("--out", type=Path)
+    parser.add_argument("--tune", action="store_true", help="find the rows at which the test has the power aimed at")
+    parser.add_argument("--out", type=Path, help="a JSON file for the figures, which goes on from what it has")
     options = parser.parse_args()
     seeds = range(options.start, options.start + options.seeds)
-    results = {}
+    results = json.loads(options.out.read_text()) if options.out is not None and options.out.exists() else {}
     for table in options.tables.split(","):
         for change in options.changes.split(","):
-            if change in ("rarer", "missing") and table != "made":
+            key = f"{table}, {change}"
+            if (change in ("rarer", "missing") and table != "made") or key in results:
                 continue
-            found = run(table, change, seeds, options.permutations)
-            results[f"{table}, {change}"] = found
-            right = "-" if found["right"] is None else f"{found['right']:.2f}"
+            if options.tune:
+                print(f"    {(table, change)!r}: {tune(table, change, options.permutations)},", flush=True)
+                continue
+            found = results[key] = run(table, change, seeds, options.permutations)
+            right, false = ("-" if found[k] is None else f"{found[k]:.2f}" for k in ("right", "false"))
             print(
-                f"{table:14} {change:10} power {found['power']:.2f}  named {found['named']:.2f}  right {right}  "
-                f"false {found['false']:.2f}  {found['seconds']:.1f} s",
+                f"{table:14} {change:10} {found['rows']:4} rows  power {found['power']:.2f}  "
+                f"named {found['named']:.2f}  right {right}  false {false}  {found['seconds']:.1f} s",
                 flush=True,
             )
-    if options.out is not None:
-        options.out.write_text(json.dumps(results, indent=1))
+            if options.out is not None:
+                options.out.write_text(json.dumps(results, indent=1))
 
 
 if __name__ == "__main__":

@@ -206,6 +206,11 @@ def test_scripts_may_ask_for_differences_that_matter(capsys):
     assert main([*call, "--fail-on-difference", "--quiet"]) == 1
     assert main([*call, "--fail-auc", "0.9", "--quiet"]) == 0
     assert main([*call, "--fail-auc", "0.51", "--quiet"]) == 1
+    # A limit that nothing can reach is a mistake, not a promise that all is well.
+    for flag, value, what in (("--fail-auc", "60", "an AUC"), ("--fail-effect", "-1", "an effect")):
+        with pytest.raises(SystemExit):
+            main([*call, flag, value])
+        assert f"'{value}' is not {what}, from 0" in capsys.readouterr().err
     assert main([*call, "--fail-effect", "2", "--quiet"]) == 0
     assert main([*call, "--fail-effect", "0.2", "--quiet"]) == 1
     fails(capsys, "a.csv", "b.csv", "--names", "May", says="There are two samples, but 1 names. Give two with --names.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from two_tables import tables
 import tellapart as ta
 from tellapart.criticism.folds import draw_folds, find_units
 from tellapart.data.shared import hash_rows
+from tellapart.report import render
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 FAST = {"permutations": 99, "rng": 0}
@@ -79,13 +81,15 @@ def test_what_a_person_would_notice_is_said_and_left_out():
         "id": ("disjoint ranges", True),
         "date": ("disjoint ranges", True),
         "unit": ("constant", True),
-        "note": ("identifier", True),
+        "note": ("free text", True),
         "wind": ("new categories", False),
     }
     assert {one.name for one in c.columns} == {"fog", "rain", "wind"}
     assert {one.name for one in c.named_columns} == {"fog", "wind"}
     assert "fog: yes " in c.summary()
-    assert "To compare what was left out, give keep=['id', 'date', 'unit', 'note']" in c.summary()
+    assert "To compare 'id', 'date' nevertheless, give keep=['id', 'date']." in c.summary()
+    assert "To see 'note' beside the examples, give items='note'." in c.summary()
+    assert {one.item[:4] for one in ta.compare(X, Y, items="note", **FAST).exemplars(1)} == {"text"}
     assert "2024-01-01 to 2024-01-28 in May" in c.summary()
     assert len(c.witness(Y)) == 200
     kept = ta.compare(X, Y, keep=["date"], drop=["note", "id"], **FAST)
@@ -106,6 +110,7 @@ def test_rows_that_both_have_and_files_given_twice(tmp_path):
     assert same.noticed[0].text.startswith("The same file was given twice")
     assert same.pvalue == 1
     assert same.auc == pytest.approx(0.5)  # copies are never judged by each other
+    assert same.auc_interval == pytest.approx((0.5, 0.5))
     assert same.names[0] != same.names[1]
     twice = ta.compare(pd.concat([X, X[:30]]), Y[:60], **FAST)
     assert "duplicated rows" in {notice.kind for notice in twice.noticed}
@@ -156,6 +161,33 @@ def test_a_slice_is_found_on_one_half_and_counted_on_the_other():
     assert f"{best.text}: " in c.summary()
 
 
+def test_a_rule_is_as_short_as_what_it_says():
+    rng = np.random.default_rng(0)
+
+    def frame(n, gaps, rare):
+        work = rng.choice(["missing", "yes", "no"], n, p=[rare, 0.6 - rare, 0.4]).astype(object)
+        work[rng.random(n) < gaps] = None
+        return pd.DataFrame({"work": work, "age": rng.normal(40, 10, n), "income": rng.normal(size=n)})
+
+    c = ta.compare(frame(1500, 0.05, 0.1), frame(1500, 0.2, 0.3), missing="indicator", **FAST)
+    # Not cut in pieces by columns that do not matter, and what is one thing is not said not to be another.
+    assert c.named_slices
+    for one in c.named_slices:
+        assert {condition.column for condition in one.conditions} == {"work"}
+        assert len(one.conditions) == 1 or {condition.relation for condition in one.conditions} == {"is not"}
+    gone = ta.compare(frame(400, 0.05, 0.1), frame(400, 0.4, 0.1), missing="indicator", **FAST)
+    assert [one.text for one in gone.named_slices] == ["work is missing"]
+    assert re.search(r"work: \d+ % missing in Y, [\d.]+ % in X \(\+3\d points", gone.summary())
+
+
+def test_no_grade_where_nothing_is_shown():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    c = ta.compare(X, X + 1e-6 * rng.normal(size=(60, 3)), **FAST)
+    assert not c.reject()
+    assert "not shown to be separable" in c.summary()
+
+
 def test_slices_hold_their_level():
     named = 0
     for seed in range(20):
@@ -177,6 +209,20 @@ def test_clusters_of_images():
     assert best.conditions == ()
     assert best.share_x > best.share_y
     assert np.mean(labels[:800][c.rows_x[best.members_x[:20]]] == 0) > 0.5
+
+
+def test_weights_of_a_learned_kernel_beside_the_pixels_of_images():
+    from sklearn.datasets import load_digits
+
+    images = load_digits().images[np.random.default_rng(0).permutation(1797)]
+    X, Y = images[:600].copy(), images[600:1200].copy()
+    Y[:, :, 3] = 0
+    c = ta.compare(X, Y, **FAST)
+    assert c.learned is None
+    assert c.weights.values.reshape(8, 8)[:, 3].sum() > 0.5
+    assert "weights" not in c.summary()
+    assert "Learned weights" in render(c)
+    assert ta.compare(X[:300], X[300:], **FAST).weights is None  # nothing differs, so nothing is learned
 
 
 def test_groups_pairs_and_kernels():
@@ -226,3 +272,19 @@ def test_few_rows():
         assert 0 <= c.auc_interval[0] <= c.auc_interval[1] <= 1
         assert np.isfinite(c.witness_x).all()
         json.loads(c.to_json())
+    with pytest.raises(ValueError, match="Every row of both samples is the same"):
+        ta.compare(np.ones((40, 2)), np.ones((30, 2)), **FAST)
+
+
+def test_clusters_of_embeddings_are_told_by_what_is_in_them():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(400, 24)), rng.normal(size=(400, 24))
+    Y[:80] += 3
+    texts = [f"one {k}" for k in range(400)], [f"{'odd' if k < 80 else 'plain'} {k}" for k in range(400)]
+    c = ta.compare(X, Y, items=texts, **FAST)
+    best = c.named_slices[0]
+    assert best.conditions == ()
+    assert best.share_x < 0.02 < best.share_y
+    assert re.search(r"cluster \d+ \(like odd \d+, odd \d+, odd \d+ of Y\): ", c.summary())
+    assert re.search(r"cluster \d+ \(like row \d+, row \d+, row \d+ of Y\): ", ta.compare(X, Y, **FAST).summary())
+    assert "single columns p ≤ 0.01" in c.summary()

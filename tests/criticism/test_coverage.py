@@ -31,6 +31,7 @@ def sizes(few):
 
 def check(rate, repetitions):
     """Within 93 to 97 %, and as much more as chance allows where repetitions are few."""
+    print(f"covered {rate:.3f} of {repetitions}")
     chance = 0 if repetitions >= 1000 else 3 * math.sqrt(0.95 * 0.05 / repetitions)
     assert 0.93 - chance <= rate <= 0.97 + chance, rate
 
@@ -107,6 +108,7 @@ def test_mmd_and_equivalence_at_the_margin(repetitions):
         equivalent += found.equivalent(0.05)
     check(hits / repetitions, repetitions)
     rate = equivalent / repetitions
+    print(f"equivalent at the margin {rate:.3f} of {repetitions}")
     assert rate <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / repetitions), rate
 
 
@@ -135,7 +137,9 @@ def test_what_a_study_needs():
     assert 60 < found.rows < 400
     assert found.power_at(found.rows) == pytest.approx(0.9)
     assert found.power_at(50) < found.power_at(300)
-    assert "For 90% it needs about" in found.summary()
+    assert "For 90 % it needs about" in found.summary()
+    clear = ta.plan(X, Y + 5, rng=0, repetitions=6, permutations=39)
+    assert clear.summary().endswith("For 90 % fewer are enough than 22 + 22 rows.")
     none = ta.plan(X, rng.normal(size=(150, 2)), rng=0, repetitions=6, permutations=39)
     assert none.rows > 500
     with pytest.raises(ValueError, match="at least 24 rows"):

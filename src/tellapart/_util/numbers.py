@@ -20,3 +20,17 @@ def number(value: float) -> str:
     digits = max(0, 2 - math.floor(math.log10(abs(value))))
     text = f"{round(value, 2 - math.floor(math.log10(abs(value)))):,.{digits}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def percent(share: float) -> str:
+    """A share for people.
+
+    >>> percent(0.1234), percent(0.05), percent(0.0042), percent(0.996), percent(1.0), percent(0.0)
+    ('12 %', '5 %', '0.42 %', '99.6 %', '100 %', '0 %')
+    """
+    if not math.isfinite(share):
+        return "–"
+    value = 100 * float(share)
+    if 99 < value < 100:
+        return f"{min(value, 99.99):.3g} %"
+    return f"{value:.0f} %" if value >= 10 else f"{value:.2g} %"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import groups
 from .errors import speller
-from .options import add_compute, add_data, computing, names, reading, seed
+from .options import add_compute, add_data, computing, names, number_in, reading, seed
 from .output import say
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ _EXAMPLES = """\
 examples:
   tellapart compare last-month.csv this-month.csv
   tellapart compare real/ generated/ --image-size 32x32 --report report.html
-  tellapart compare train.npy live.npy --json - --fail-on-difference --fail-auc 0.6
+  tellapart compare train.npy live.npy --json - --fail-auc 0.6
   tellapart compare a.parquet b.parquet --keep date --missing indicator --names June,July
   tellapart compare mnist fake.npz --test ard --report report.html
   tellapart compare --by site patients.csv --report sites.html
@@ -61,10 +62,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     out.add_argument("--json", metavar="FILE", help="write all numbers as JSON; - for standard output")
     out.add_argument("--fail-on-difference", action="store_true", help="exit with code 1 if the samples differ")
     out.add_argument(
-        "--fail-auc", type=float, metavar="AUC", help="exit with code 1 if they differ and the AUC is at least this"
+        "--fail-auc",
+        type=number_in(0.5, 1, "an AUC, from 0.5 to 1"),
+        metavar="AUC",
+        help="exit with code 1 if they differ and the AUC is at least this",
     )
     out.add_argument(
-        "--fail-effect", type=float, metavar="E", help="exit with code 1 if a named column or pair has such an effect"
+        "--fail-effect",
+        type=number_in(0, math.inf, "an effect, from 0 up"),
+        metavar="E",
+        help="exit with code 1 if a named column or pair has such an effect",
     )
     out.add_argument("--quiet", action="store_true", help="print nothing but errors")
     parser.set_defaults(parser=parser)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import csv
+import math
 import re
+from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NoReturn
@@ -61,6 +63,25 @@ def seed(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 up")
     return int(text)
+
+
+def number_in(low: float, high: float, what: str) -> Callable[[str], float]:
+    """A number within limits, which ``what`` says.
+
+    >>> number_in(0.5, 1, "an AUC, from 0.5 to 1")("0.6")
+    0.6
+    """
+
+    def parse(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not low <= value <= high:
+            raise argparse.ArgumentTypeError(f"{text!r} is not {what}")
+        return value
+
+    return parse
 
 
 def add_data(parser: argparse.ArgumentParser, most: str, second: str | None = None) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._util.errors import InputError
 from ..data import Source, reindex
 from ..data.mixed import display_names, mix_sources
 from ..data.options import ReadOptions
@@ -25,7 +26,10 @@ from .folds import find_units
 from .notices import find_notices, notice_rows
 from .reading import check_items, open_samples, take_items
 from .settings import Settings
-from .slicing import find_slices
+from .slicing import can_be_found, find_slices
+from .weights import learn_pixel_weights
+
+_WITHOUT_SLICES = "Kinds of rows were not looked for, which needs scikit-learn: pip install 'tellapart[report]'."
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,17 +67,22 @@ def compare_automatically(
     groups, strata = (opened.of_rows(kind, sources) for kind in ("groups", "strata"))
     design = Design.check(mixed, groups, strata, options.paired, options.equal_groups)
     kernels = as_kernels(options.kernels)
+    points = reindex(mixed.points, np.arange(len(x) + len(y)))
+    hashes = hash_rows(points)
+    if (hashes == hashes[0]).all():
+        raise InputError("Every row of both samples is the same: there is nothing to compare.")
     test = run_two_sample_test(mixed, design, options.permutations, kernels, seed, compute, start)
     here = compute.here()
     rng = np.random.default_rng([seed, 2])
-    points = reindex(mixed.points, np.arange(len(x) + len(y)))
-    hashes = hash_rows(points)
     units = find_units(hashes, design.units)
     layout = Layout(x.values.shape[1], mixed.categories, mixed.image_shape)
     fit = cross_fit((mixed.points[0], mixed.points[1]), layout, kernels, units, rng, here)
     labels = np.repeat(np.array([0, 1], np.uint8), [len(x), len(y)])
     distance = measure_distance(fit.features.plan, points, labels, design.units, rng, here)
     slices = find_slices(mixed, points, fit, design, options.permutations, rng, here)
+    weights = None
+    if mixed.image_shape is not None and test.reject(alpha):
+        weights = learn_pixel_weights((x, y), np.random.default_rng([seed, 3]), here)
     left_out = {column for notice in noticed if notice.left_out for column in notice.columns}
     return Comparison(
         test=test,
@@ -89,10 +98,10 @@ def compare_automatically(
         distance_interval=distance.interval,
         distance_name="MMD",
         slices=slices,
-        weights=None,
+        weights=weights,
         noticed=(*notice_rows(hashes, len(x), sources, known), *noticed),
         items=take_items(check_items(opened.labels["items"], sources), (x, y)),
-        notes=test.notes,
+        notes=test.notes if can_be_found() else (*test.notes, _WITHOUT_SLICES),
         settings=Settings(
             test="auto",
             null="permutation",

@@ -10,17 +10,20 @@ from os import PathLike
 from typing import Any
 
 from .._util.errors import spell_keyword
+from .._util.numbers import percent
 from .._util.schema import stamp
 from .._util.shown import Shown
+from .._util.text import shorten
 from ..data import Encoding, Sample, Source
 from ..data.arrays import Array
+from ..data.tables import quote_names
 from ..engine import Compute, MemoryLike, computing
 from ..kernels import Kernel
 from ..stats.forms import FamilyVerdict
 from ..twosample import Finding, Findings, LearnedTest, TwoSampleResult
-from ..twosample.effects import percent
-from .exemplars import Exemplar, exemplars, row_numbers
-from .notices import Notice
+from ..twosample.findings import FAMILIES
+from .exemplars import Exemplar, exemplars, row_numbers, where
+from .notices import Notice, NoticeKind
 from .separability import separability_grade
 from .settings import Settings
 from .slices import Slice
@@ -29,8 +32,8 @@ from .weights import Weights
 Interval = tuple[float, float]
 
 _HALVES = " (found on one half of the rows, counted on the other)"
-#: Findings and slices that a summary shows.
-_SHOWN = 8
+#: Findings and slices that a summary shows; rows that it names of a cluster, and how much of what they are called.
+_SHOWN, _LIKE, _ITEM = 8, 3, 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +60,8 @@ class Comparison(Shown):
     slices
         Kinds of rows that are more frequent in one sample, found on one half of the rows and counted on the other.
     weights
-        How much each coordinate carries of the difference, where a kernel was learned; else None.
+        How much each coordinate carries of the difference, where a kernel was learned: by a learned test, and beside
+        the map of pixels where images differ. They carry no guarantee. Else None.
     noticed
         What a person would notice first, and which columns were left out because of it.
     items
@@ -190,8 +194,8 @@ class Comparison(Shown):
 
     @property
     def separability_grade(self) -> str:
-        """The AUC in a word, such as ``"fairly"``."""
-        return separability_grade(self.auc)
+        """How separable the samples are in a word, such as ``"fairly"``; ``"not shown to be"`` where none may be."""
+        return separability_grade(self.auc) if self.reject() else "not shown to be"
 
     @property
     def largest_effect(self) -> float:
@@ -238,20 +242,34 @@ class Comparison(Shown):
             f"Separability (AUC of the witness): {self.auc:.3f} [{low:.3f}, {high:.3f}], {self.separability_grade} "
             f"separable. {self._distance_text()}",
         ]
+        if self.families:
+            views = (f"{FAMILIES[name]} {self.pvalue_text(one.pvalue)}" for name, one in self.families.items())
+            lines.append(f"Each view by itself: {'; '.join(views)}.")
         single = "Pixels" if self.settings.kind == "images" else "Columns"
         for what, found in ((single, self.named_columns), ("Pairs of columns", self.named_pairs)):
             lines += _listed(f"{what} that differ", [self.describe(one) for one in found])
         lines += _listed(
             f"Kinds of rows that differ in number{_HALVES}", [self.describe(one) for one in self.named_slices]
         )
-        if self.reject() and self.weights is not None:
+        if self.reject() and self.learned is not None and self.weights is not None:
             leading = ", ".join(f"{name} {weight:.3f}" for name, weight in self.weights.leading())
             lines.append(f"Largest weights: {leading}.")
         lines.append(self._how())
         others = (notice.text for notice in self.noticed if notice.kind not in ("same data", "shared rows"))
-        left_out = [column for notice in self.noticed if notice.left_out for column in notice.columns]
-        how = [f"To compare what was left out, give {spell('keep', left_out)}."] if left_out else []
-        return "\n".join([*lines, *others, *how, *self.notes])
+        return "\n".join([*lines, *others, *self.advice(spell), *self.notes])
+
+    def advice(self, spell: Callable[[str, Any], str] = spell_keyword) -> list[str]:
+        """What can be done about columns that were left out, in sentences."""
+        said = []
+        counted, texts = self._left_out("disjoint ranges", "identifier"), self._left_out("free text")
+        if counted:
+            said.append(f"To compare {quote_names(counted)} nevertheless, give {spell('keep', counted)}.")
+        if texts and self.items is None:
+            said.append(f"To see {texts[0]!r} beside the examples, give {spell('items', texts[0])}.")
+        return said
+
+    def _left_out(self, *kinds: NoticeKind) -> list[str]:
+        return [name for one in self.noticed if one.left_out and one.kind in kinds for name in one.columns]
 
     def describe(self, one: Finding | Slice) -> str:
         """A column, a pair or a slice in words, with its p-value."""
@@ -259,7 +277,15 @@ class Comparison(Shown):
             return f"{one.name}: {one.words}, {self.pvalue_text(one.pvalue)}"
         times = f", ×{one.ratio:.2g}" if math.isfinite(one.ratio) else ""
         shares = f"{percent(one.share_x)} of {self.names[0]}, {percent(one.share_y)} of {self.names[1]}"
-        return f"{one.text}: {shares}{times}, {self.pvalue_text(one.pvalue)}"
+        like = "" if one.conditions else f" ({self._like(one)})"
+        return f"{one.text}{like}: {shares}{times}, {self.pvalue_text(one.pvalue)}"
+
+    def _like(self, one: Slice) -> str:
+        """The most typical rows of a cluster, by what the user calls them."""
+        k = int(one.share_y > one.share_x)
+        sample, members = (self.x, self.y)[k], (one.members_x, one.members_y)[k][:_LIKE].tolist()
+        called = [where(sample, i) if self.items is None else shorten(str(self.items[k][i]), _ITEM) for i in members]
+        return f"like {', '.join(called)} of {self.names[k]}"
 
     def _distance_text(self) -> str:
         name = f"{self.distance_name[0].upper()}{self.distance_name[1:]}"

@@ -78,11 +78,15 @@ def _of_sample(
     numbers = row_numbers(sample)
 
     def exemplar(i: int, level: Level) -> Exemplar:
-        where = f"row {i}" if sample.shown is None else sample.shown.where(i)
         item = None if items is None else str(items[i])
-        return Exemplar(name, int(numbers[i]), where, item, float(values[i]), level, i)
+        return Exemplar(name, int(numbers[i]), where(sample, i), item, float(values[i]), level, i)
 
     return [exemplar(i, level) for level, rows in levels.items() for i in rows.tolist()]
+
+
+def where(sample: Sample, position: int) -> str:
+    """What the user calls a row: ``"row 17"``, or the file of an image."""
+    return f"row {position}" if sample.shown is None else sample.shown.where(position)
 
 
 def row_numbers(sample: Sample) -> Array:

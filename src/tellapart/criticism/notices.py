@@ -24,6 +24,7 @@ NoticeKind: TypeAlias = Literal[
     "duplicated rows",
     "disjoint ranges",
     "identifier",
+    "free text",
     "constant",
     "new categories",
     "renamed columns",
@@ -53,7 +54,8 @@ class Notice:
     ----------
     kind
         ``"same data"``, ``"shared rows"`` (equal rows in both samples), ``"duplicated rows"`` (within one),
-        ``"disjoint ranges"``, ``"identifier"``, ``"constant"``, ``"new categories"`` or ``"renamed columns"``.
+        ``"disjoint ranges"``, ``"identifier"`` (a number that counts or names rows), ``"free text"``, ``"constant"``,
+        ``"new categories"`` or ``"renamed columns"``.
     columns
         The columns it is about.
     text
@@ -117,7 +119,7 @@ def find_notices(
     return (_without(x, out), _without(y, out)), found
 
 
-_SUSPECT = ("disjoint ranges", "identifier", "constant")
+_SUSPECT = ("disjoint ranges", "identifier", "free text", "constant")
 
 
 def notice_rows(hashes: Array, m: int, sources: tuple[Source, Source], names: tuple[str, str]) -> list[Notice]:
@@ -207,7 +209,7 @@ def _notice_of_column(name: str, x: Column, y: Column, names: tuple[str, str]) -
 def _notice_of_text(name: str, x: Column, y: Column, names: tuple[str, str]) -> Notice | None:
     if is_identifier(x) or is_identifier(y):
         text = f"{name!r} holds text that is nearly always different (free text or identifiers)."
-        return Notice("identifier", (name,), text, left_out=True)
+        return Notice("free text", (name,), text, left_out=True)
     of_x, of_y = x.used_levels(), y.used_levels()
     if len(set(of_x) | set(of_y)) == 1 and not x.missing.any() and not y.missing.any():
         return Notice("constant", (name,), f"{name!r} is {next(iter(of_x))!r} in every row.", left_out=True)

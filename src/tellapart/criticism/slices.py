@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from .._util.numbers import percent
 from .._util.shown import Shown
 from ..data.arrays import Array
-from ..twosample.effects import percent
 
 Relation: TypeAlias = Literal["≤", ">", "is", "is not"]
 

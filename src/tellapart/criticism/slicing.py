@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, NamedTuple
@@ -25,8 +25,8 @@ from ..twosample.designs import Design
 from .crossfit import CrossFit
 from .slices import Condition, Slice
 
-#: Columns up to which rules are looked for; of more, and of images, clusters.
-_COLUMNS = 200
+#: Columns up to which rules are looked for, with names and without; of more (embeddings), and of images, clusters.
+_COLUMNS, _NAMELESS = 200, 20
 #: Rows that are searched at the most, and the depth and leaves of the tree.
 _SEARCHED, _DEPTH, _LEAVES = 20_000, 3, 8
 #: Rows and share of them that a slice has at the least.
@@ -36,7 +36,7 @@ _RULES, _OVERLAP, _ALIKE = 5, 0.6, 2
 #: Thresholds are rounded by so much of a column's deviation.
 _ROUNDED = 0.02
 #: A part of a slice is a slice of its own where its share within it differs by so many standard errors; and each
-#: further condition must make a rule so much better.
+#: further condition, or that it is most of the rows, must make a rule so much better.
 _APART, _SIMPLE = 3.0, 0.9
 #: Clusters, the components they are found in, and how much the witness counts beside all of these.
 _CLUSTERS, _COMPONENTS, _WITNESS = 20, 20, 0.3
@@ -80,9 +80,10 @@ def find_slices(
     labels = (np.arange(len(points)) >= m).astype(np.uint8)
     counted = ~fit.searched
     halves = [[np.count_nonzero(part & (labels == k)) for k in (0, 1)] for part in (fit.searched, counted)]
-    if min(map(min, halves)) < _FEWEST or find_spec("sklearn") is None:
+    if min(map(min, halves)) < _FEWEST or not can_be_found():
         return ()
-    by_rules = mixed.image_shape is None and len(mixed.units) <= _COLUMNS
+    most = _NAMELESS if all(unit.name.isdecimal() for unit in mixed.units) else _COLUMNS
+    by_rules = mixed.image_shape is None and len(mixed.units) <= most
     found = _find_rules(mixed, points, fit, labels, rng) if by_rules else _find_clusters(points, fit, rng, compute)
     if not found:
         return ()
@@ -94,7 +95,7 @@ def find_slices(
     for one, p in zip(found, pvalues, strict=True):
         here = [counted & (labels == k) for k in (0, 1)]
         counts = [int(np.count_nonzero(one.members & part)) for part in here]
-        shares = [count / np.count_nonzero(part) for count, part in zip(counts, here, strict=True)]
+        shares = [count / int(np.count_nonzero(part)) for count, part in zip(counts, here, strict=True)]
         telling = np.flatnonzero(one.members)
         sign = -1.0 if shares[0] >= shares[1] else 1.0
         telling = telling[np.argsort(sign * fit.values[telling], kind="stable")]
@@ -102,6 +103,11 @@ def find_slices(
         slices.append(Slice(one.text, one.conditions, shares[0], shares[1], counts[0], counts[1], float(p), of_x, of_y))
     slices.sort(key=lambda one: (one.pvalue, -abs(one.share_y - one.share_x)))
     return tuple(slices[:_RULES])
+
+
+def can_be_found() -> bool:
+    """Whether what finds slices is installed."""
+    return find_spec("sklearn") is not None
 
 
 def _count(
@@ -139,10 +145,12 @@ class _Rule(NamedTuple):
         """What it is about."""
         return frozenset(bound.coordinate for bound in self.bounds)
 
-    def adds_to(self, other: _Rule, labels: Array) -> bool:
-        """Whether it says more than another rule: other rows, or a part of its rows where the shares are others."""
-        if _overlap(self.inside, other.inside) > _OVERLAP:
-            return False
+    def is_news_beside(self, other: _Rule, labels: Array) -> bool:
+        """Whether it is about other rows than another rule that is told, or says more of a part of these."""
+        return _overlap(self.inside, other.inside) <= _OVERLAP and self.is_more_than(other, labels)
+
+    def is_more_than(self, other: _Rule, labels: Array) -> bool:
+        """Whether it has other rows than another rule, or a part of its rows where the shares are others."""
         if (self.inside & ~other.inside).any():
             return True
         here, of_part = labels[other.inside], self.inside[other.inside]
@@ -170,23 +178,26 @@ def _find_rules(
         max_depth=_DEPTH, max_leaf_nodes=_LEAVES, min_samples_leaf=least, random_state=seed
     ).fit(Z, fit.search_values[rows])
     gaps = {unit.coordinates[0]: unit.gap for unit in mixed.units if unit.gap is not None}
+    units = {place: unit for unit in mixed.units for place in unit.coordinates}
     ranked = []
     for bounds in _paths(tree.tree_):
-        simple = [_simplify(bound, Z) for bound in _merge(bounds)]
+        simple = [_simplify(bound, Z) for bound in _without_implied(_merge(bounds), units)]
         inside = _inside(Z, simple, gaps)
         share = float(inside.mean())
         if not least <= inside.sum() <= len(rows) - least:
             continue
         of_x, of_y = inside[of_rows == 0].mean(), inside[of_rows == 1].mean()
-        evidence = abs(of_y - of_x) / math.sqrt(share * (1 - share)) * _SIMPLE ** len(simple)
+        evidence = abs(of_y - of_x) / math.sqrt(share * (1 - share)) * _SIMPLE ** (len(simple) + (share > 0.5))
         ranked.append(_Rule(evidence, share, simple, inside))
     chosen: list[_Rule] = []
+    passed: list[_Rule] = []
     # Of a slice and what is outside of it, which say the same, the smaller.
     for rule in sorted(ranked, key=lambda one: (-round(one.evidence, 9), one.share)):
         alike = sum(rule.coordinates == other.coordinates for other in chosen)
-        if len(chosen) < _RULES and alike < _ALIKE and all(rule.adds_to(other, of_rows) for other in chosen):
-            chosen.append(rule)
-    units = {place: unit for unit in mixed.units for place in unit.coordinates}
+        news = all(rule.is_news_beside(other, of_rows) for other in chosen)
+        # What is passed over for a better rule is not told by its parts either.
+        news = news and all(rule.is_more_than(other, of_rows) for other in passed)
+        (chosen if len(chosen) < _RULES and alike < _ALIKE and news else passed).append(rule)
     found = []
     for bounds in (rule.bounds for rule in chosen):
         conditions = tuple(_condition(bound, units[bound.coordinate]) for bound in bounds)
@@ -216,6 +227,12 @@ def _merge(bounds: Sequence[Bound]) -> list[Bound]:
         known = found.get((c, above), threshold)
         found[c, above] = max(known, threshold) if above else min(known, threshold)
     return [Bound(c, above, threshold) for (c, above), threshold in found.items()]
+
+
+def _without_implied(bounds: Sequence[Bound], units: Mapping[int, Unit]) -> list[Bound]:
+    """The bounds without those that another one implies: what is of one category is of no other."""
+    known = {units[bound.coordinate].name for bound in bounds if bound.above and units[bound.coordinate].levels}
+    return [bound for bound in bounds if bound.above or units[bound.coordinate].name not in known]
 
 
 def _simplify(bound: Bound, Z: Array) -> Bound:
@@ -266,13 +283,10 @@ def _overlap(a: Array, b: Array) -> float:
 def _condition(bound: Bound, unit: Unit) -> Condition:
     """A bound in the words of the user's column."""
     relation: Any = "is" if bound.above else "is not"
-    if unit.kind == "missing":
+    if unit.tells_missing(bound.coordinate):
         return Condition(unit.name.removesuffix(" is missing"), relation, None)
     if unit.kind == "text":
-        level = unit.levels[unit.coordinates.index(bound.coordinate)]
-        place = unit.coordinates.index(bound.coordinate)
-        absent = level == "missing" and place == len(unit.levels) - 1
-        return Condition(unit.name, relation, None if absent else level)
+        return Condition(unit.name, relation, unit.levels[unit.coordinates.index(bound.coordinate)])
     if unit.kind == "boolean":
         return Condition(unit.name, "is", "yes" if bound.above else "no")
     side: Any = ">" if bound.above else "≤"

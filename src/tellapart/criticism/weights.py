@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -15,6 +15,7 @@ from ..data import Sample
 from ..data.arrays import Array
 from ..engine.compute import Compute
 from ..kernels import Kernel
+from ..learning import fitting
 from .reading import columns_of
 
 Pair: TypeAlias = tuple[Sample, Sample]
@@ -29,6 +30,12 @@ _LEARNED = 1.01
 _KEPT_BY_VALUE, _KEPT_BY_COORDINATE = 8, 4
 #: Points that a learned witness function is made of, at the most.
 _WITNESS_POINTS = 6000
+#: Pixels up to which weights are learned beside another test; rows and numbers of each sample they are learned from.
+_PIXELS, _PIXEL_ROWS, _PIXEL_NUMBERS = 8_000, 1_000, 800_000
+#: Images of each sample from which weights can be learned.
+_FEWEST = 20
+#: How: the samples are known to differ, and a picture of where needs no more.
+_PIXEL_LEARNING = fitting.Settings(steps=150, patience=5, scan=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +84,7 @@ def find_weights(
     kernel: Kernel,
     learned_from: Pair,
     tested: Pair,
-    relearn: Callable[[Tensor, Tensor, np.random.Generator], Kernel],
+    relearn: Callable[[Tensor, Tensor, np.random.Generator], Kernel] | None,
     *,
     repetitions: int,
     rng: np.random.Generator,
@@ -92,7 +99,7 @@ def find_weights(
     learned_from, tested
         The rows it was learned from, which scales are of; and other rows, at which slopes are taken.
     relearn
-        Learns such a kernel again from some of the rows.
+        Learns such a kernel again from some of the rows; None where there are no repetitions.
     repetitions
         How often weights are computed again, to see their range: scales are learned again, slopes taken elsewhere.
     """
@@ -108,10 +115,10 @@ def find_weights(
 
     values = weights(kernel, rows)
     again = []
-    for _ in range(repetitions):
+    for _ in range(repetitions if relearn is not None else 0):
         # Some of the rows, and none twice: a row that is learned from and held out would flatter.
         x, y = (part.take(rng.permutation(len(part))[: min(int(0.8 * len(part)), _AGAIN)]) for part in rows)
-        again.append(weights(relearn(x.values, y.values, rng) if by_scales else kernel, (x, y)))
+        again.append(weights(relearn(x.values, y.values, rng) if by_scales and relearn else kernel, (x, y)))
     spread = np.array([values, *again])
     return Weights(
         columns,
@@ -121,6 +128,18 @@ def find_weights(
         "scales" if by_scales else "slopes",
         tested[0].image_shape,
     )
+
+
+def learn_pixel_weights(images: Pair, rng: np.random.Generator, compute: Compute) -> Weights | None:
+    """The weights of an ARD kernel that is learned from some images; None where they are too few or too large."""
+    pixels = images[0].values[0].numel()
+    rows = min(_PIXEL_ROWS, _PIXEL_NUMBERS // pixels)
+    if pixels > _PIXELS or min(map(len, images)) < _FEWEST:
+        return None
+    some = [part.take(np.sort(rng.permutation(len(part))[:rows])) for part in images]
+    x, y = (replace(part, values=part.values.float()) for part in some)
+    kernel = fitting.learn_kernel(x.values, y.values, "ard", _PIXEL_LEARNING, int(rng.integers(2**31)), compute)[0]
+    return find_weights(kernel, (x, y), (x, y), None, repetitions=0, rng=rng, compute=compute)
 
 
 def _sum_columns(weights: Array, column_of: tuple[str, ...], columns: tuple[str, ...]) -> Array:

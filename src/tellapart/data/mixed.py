@@ -43,7 +43,9 @@ class Unit:
     levels
         The categories.
     gap
-        The position of what says whether its value is missing, if there is one.
+        Of numbers: the position of what says whether the value is missing, if there is one.
+    missing_level
+        Of categories: the position of the one that stands for what is missing, if there is one.
     """
 
     name: str
@@ -51,6 +53,11 @@ class Unit:
     coordinates: tuple[int, ...]
     levels: tuple[str, ...] = ()
     gap: int | None = None
+    missing_level: int | None = None
+
+    def tells_missing(self, coordinate: int) -> bool:
+        """Whether the number there says that a value is missing."""
+        return self.kind == "missing" or coordinate == self.missing_level
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,7 +288,7 @@ def _encoded_units(encoding: Encoding, source: Source) -> tuple[Unit, ...]:
         if isinstance(part, Levels):
             texts = (shorten(level, LONGEST_NAME) for level in part.levels)
             levels = (*texts, *["other"] * part.other, *["missing"] * part.missing)
-            units.append(Unit(name, "text", places, levels))
+            units.append(Unit(name, "text", places, levels, missing_level=places[-1] if part.missing else None))
             continue
         gap = places[1] if len(places) > 1 else None
         units.append(Unit(name, kinds[name], places[:1], gap=gap))

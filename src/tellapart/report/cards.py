@@ -132,7 +132,7 @@ def _(result: Comparison) -> list[Markup]:
         parts += _found("Pairs of columns", result.named_pairs, result.naming_level, reject, result.pvalue_floor)
     if result.named_slices:
         parts.append(_slices(result))
-    if result.weights is not None:
+    if result.learned is not None and result.weights is not None:
         parts += contents(result.weights)
     return parts + _notes(result.notes)
 

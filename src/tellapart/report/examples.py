@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..criticism import Comparison, Exemplar
+from ..criticism.exemplars import where
 from ..data import Sample
 from . import pictures
 from .words import clip, number
@@ -98,12 +99,11 @@ class Shower:
         values = self.c.witness_x if sample == "X" else self.c.witness_y
         items = self.c.items
         item = "" if items is None else str(items["XY".index(sample)][position])
-        shown = self.samples[sample].shown
-        where = f"row {position}" if shown is None else shown.where(position)
         value = float(values[position])
         image = self._image(sample, position) if self.images else ""
         cells = () if self.images else self._cells(self.samples[sample], position)
-        return Example(sample.lower(), where, clip(item, _ITEM), value, _signed_text(value), image, cells)
+        place = where(self.samples[sample], position)
+        return Example(sample.lower(), place, clip(item, _ITEM), value, _signed_text(value), image, cells)
 
     def _image(self, sample: str, position: int) -> str:
         if (sample, position) not in self._images:
@@ -173,9 +173,16 @@ def _headings(columns: tuple[str, ...], c: Comparison) -> tuple[tuple[Heading, .
         titles = {name: f"weight {weight:.3f}" for name, weight in known.items()}
         shares = {name: weight / largest for name, weight in known.items()}
     else:
-        place = {one.columns[0]: k for k, one in reversed(list(enumerate(c.columns)))}
+        named = [*c.named_columns, *c.named_pairs]
+        # From the back, so that the first that is said of a column is what stays.
+        titles = {
+            name: one.words if len(one.columns) == 1 else f"{one.name}: {one.words}"
+            for one in reversed(named)
+            for name in one.columns
+        }
+        ranked = dict.fromkeys(name for one in (*named, *c.columns) for name in one.columns)
+        place = {name: k for k, name in enumerate(ranked)}
         order = sorted(range(len(columns)), key=lambda k: (place.get(columns[k], len(place)), k))[:_COLUMNS]
-        titles = {one.columns[0]: one.words for one in c.named_columns}
         shares = dict.fromkeys(titles, 1.0)
     headings = (Heading(columns[k], shares.get(columns[k], 0.0), titles.get(columns[k], "")) for k in order)
     return tuple(headings), order

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..criticism import Comparison
+from ..criticism import Comparison, Weights
 from ..data import Sample
 from ..data.arrays import Array
 from . import pictures
@@ -20,7 +20,7 @@ _LISTED, _READ_OFF = 20, 10_000
 
 @dataclass(frozen=True)
 class Pixels:
-    """The section: the map, the mean images, effects (in hundredths) and p-values to be read off, and a list."""
+    """The section: the map, mean images and weights, effects (in hundredths) and p-values to be read off, a list."""
 
     lead: str
     image: str
@@ -33,6 +33,7 @@ class Pixels:
     effects: str
     pvalues: str
     means: tuple[str, str] | None
+    weights: str
     rows: list[Row]
 
 
@@ -55,6 +56,7 @@ def pixels(c: Comparison, names: tuple[str, str]) -> Pixels | None:
         effects=" ".join(f"{round(100 * e)}" for e in found.effects.ravel().tolist()) if few else "",
         pvalues=" ".join(f"{p:.2g}" for p in found.pvalues.ravel().tolist()) if few else "",
         means=_means(c.x, c.y),
+        weights="" if c.weights is None else _heat(c.weights),
         rows=rows_of(c.named_columns[:_LISTED], c.naming_level, True, c.pvalue_floor),
     )
 
@@ -69,6 +71,11 @@ def _lead(c: Comparison, found: PixelMap, names: tuple[str, str]) -> str:
         f"blue where {names[0]} is brighter or varies more, orange where {names[1]} does. The chance that any pixel is "
         f"coloured that does not differ is at most {percent(c.alpha)}."
     )
+
+
+def _heat(weights: Weights) -> str:
+    unit = pictures.pixel_weights(weights)
+    return "" if unit is None else pictures.heat_map(unit)
 
 
 def _means(x: Sample, y: Sample) -> tuple[str, str] | None:

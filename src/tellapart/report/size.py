@@ -80,7 +80,7 @@ def scale(c: Comparison) -> Markup:
     marks, start = [], 0.5
     for limit, word in GRADES:
         end = min(limit, 1.0)
-        x, chosen = across(start), " chosen" if start <= max(c.auc, 0.5) < limit else ""
+        x, chosen = across(start), " chosen" if c.reject() and start <= max(c.auc, 0.5) < limit else ""
         marks.append(tag("rect", x=x, y=38, width=across(end) - x - 2, height=14, rx=3, class_=f"grade{chosen}"))
         place = (x + across(end)) / 2
         marks.append(tag("text", word, x=place, y=73, text_anchor="middle", class_=f"grade{chosen}"))

@@ -64,7 +64,7 @@ def slices(c: Comparison, names: tuple[str, str], shower: Shower) -> Slices | No
                 more=_more(one.share_x, one.share_y, names),
                 p=p_text(one.pvalue, c.pvalue_floor),
                 named=one in c.named_slices,
-                examples=_members(one, shower) if shower.images or c.items is not None else (),
+                examples=_members(one, shower) if not one.conditions or c.items is not None else (),
             )
         )
     named, others = ([one for one in found if one.named == known] for known in (True, False))

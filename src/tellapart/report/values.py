@@ -20,6 +20,8 @@ from .words import number, percent
 
 #: Different numbers up to which each is counted by itself, and texts that are.
 _FEW_VALUES, _FEW_TEXTS = 3, 7
+#: What is missing among texts.
+_MISSING = "(missing)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,11 +44,11 @@ class Counts:
     labels
         Of the values, where each is counted by itself; else of the bins.
     shares
-        In each sample, of what is not missing.
+        In each sample: of texts among all rows, of numbers among those that are not missing.
     form
         How numbers are written.
     missing
-        The share that is missing in each sample.
+        The share that is missing in each sample, where that is not one of the values.
     means
         Of numbers.
     ends
@@ -116,22 +118,21 @@ def _column_values(column: Column) -> Values:
 
 
 def _count_texts(x: Values, y: Values) -> Counts:
-    """The texts whose shares differ most, and all others together."""
-    assert x.levels is not None
-    assert y.levels is not None
-    known = [v.numbers[v.numbers >= 0] for v in (x, y)]
-    missing = [1 - len(part) / max(1, len(v.numbers)) for part, v in zip(known, (x, y), strict=True)]
+    """The texts whose shares of all rows differ most, what is missing among them, and all others together."""
     counted: list[dict[str, float]] = []
-    for part, levels in zip(known, (x.levels, y.levels), strict=True):
-        counts = np.bincount(part, minlength=len(levels)) / max(1, len(part))
-        counted.append({level: share for level, share in zip(levels, counts.tolist(), strict=True) if share})
+    for part in (x, y):
+        assert part.levels is not None
+        # What is missing has the code -1, and so the last place.
+        counts = np.bincount(part.numbers % (len(part.levels) + 1), minlength=len(part.levels) + 1)
+        shares = (counts / max(1, len(part.numbers))).tolist()
+        counted.append({level: share for level, share in zip((*part.levels, _MISSING), shares, strict=True) if share})
     both = [(t, counted[0].get(t, 0.0), counted[1].get(t, 0.0)) for t in {**counted[0], **counted[1]}]
     both.sort(key=lambda item: (-abs(item[1] - item[2]), item[0]))
     kept, rest = both[:_FEW_TEXTS], both[_FEW_TEXTS:]
     if rest:
         kept.append((f"{len(rest):,} others", sum(item[1] for item in rest), sum(item[2] for item in rest)))
-    shares = tuple(np.array([item[k] for item in kept], float) for k in (1, 2))
-    return Counts(None, tuple(item[0] for item in kept), (shares[0], shares[1]), number, (missing[0], missing[1]))
+    of_x, of_y = (np.array([item[k] for item in kept], float) for k in (1, 2))
+    return Counts(None, tuple(item[0] for item in kept), (of_x, of_y), number, (0.0, 0.0))
 
 
 def _count_numbers(x: Values, y: Values, bins: int | None) -> Counts | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._util.errors import spell_keyword
 from ..criticism import Comparison
 from .pixels import pixel_map_of
 from .words import clip, number, p_sentence, p_text, percent
@@ -52,11 +53,12 @@ def verdict(c: Comparison, names: tuple[str, str], command: str | None = None) -
 
 
 def _noticed(c: Comparison, command: str | None) -> list[str]:
-    """What a person would notice first, and how to compare what was left out."""
-    left_out = list(dict.fromkeys(column for notice in c.noticed if notice.left_out for column in notice.columns))
-    keep = f"--keep {shlex.quote(','.join(left_out))}" if command else f"keep={left_out!r}"
-    said = [notice.text for notice in c.noticed]
-    return [*said, f"To compare what was left out, give {keep}."] if left_out else said
+    """What a person would notice first, and what can be done about columns that were left out."""
+    return [*(notice.text for notice in c.noticed), *c.advice(_spell_flag if command else spell_keyword)]
+
+
+def _spell_flag(name: str, value: str | list[str]) -> str:
+    return f"--{name} {shlex.quote(value if isinstance(value, str) else ','.join(value))}"
 
 
 def _detail(c: Comparison) -> str:
@@ -128,7 +130,7 @@ def _points(c: Comparison, names: tuple[str, str]) -> list[Point]:
         )
         shares = f"{percent(kind.share_x)} of {names[0]}, {percent(kind.share_y)} of {names[1]}"
         points.append(Point(strong, f"{_first(count)}{clip(kind.text, 2 * _NAME)}: {shares}.", "slices"))
-    if c.weights is not None:
+    if c.learned is not None and c.weights is not None:
         leading = ", ".join(f"{clip(name, _NAME)} ({weight:.2f})" for name, weight in c.weights.leading(_NAMED))
         points.append(Point("Largest weights.", f"{leading}.", "weights"))
     return points

@@ -59,9 +59,9 @@ class WeightsSection:
 
 
 def weights(c: Comparison, names: tuple[str, str]) -> WeightsSection | None:
-    """The section "What the kernel looked at"; None where no kernel was learned."""
+    """The section "What the kernel looked at"; None where the test learned no kernel."""
     found = c.weights
-    if found is None:
+    if found is None or c.learned is None:
         return None
     unit = pictures.pixel_weights(found)
     leading = [name for name, weight in found.leading(_CLOSER) if weight > 0]

@@ -1,11 +1,13 @@
-"""Shares, signs and p-values as people read them."""
+"""Numbers and p-values as people read them in a page."""
 
 from __future__ import annotations
 
 import math
 import re
 
-from .._util.numbers import number as number
+from .._util.numbers import number, percent
+
+__all__ = ["clip", "keep_units", "number", "p_sentence", "p_text", "percent", "signed"]
 
 
 def signed(value: float) -> str:
@@ -17,20 +19,6 @@ def signed(value: float) -> str:
     if value == 0 or not math.isfinite(value):
         return number(value)
     return f"{value:+.2g}".replace("-", "−")
-
-
-def percent(share: float) -> str:
-    """A share in per cent, with as many digits as tell it from 0 and from 1.
-
-    >>> percent(0.123), percent(0.05), percent(0.0042), percent(0.9993), percent(1.0)
-    ('12 %', '5 %', '0.4 %', '99.9 %', '100 %')
-    """
-    if not math.isfinite(share):
-        return "–"
-    near = min(share, 1 - share)
-    digits = 0 if near >= 0.0995 or near == 0 else 1 if near >= 0.0005 else 2
-    text = f"{100 * share:.{digits}f}"
-    return f"{text.removesuffix('.0')} %"
 
 
 def p_text(pvalue: float, floor: float = 0.0) -> str:
@@ -65,7 +53,7 @@ def clip(text: str, length: int) -> str:
 def keep_units(text: str) -> str:
     """A sentence in which no line ends between a number and its unit.
 
-    >>> keep_units("18 % of A, +0.3 SD")
-    '18\\xa0% of A, +0.3\\xa0SD'
+    >>> keep_units("18 % of A, +0.3 SD, × 2.5")
+    '18\\xa0% of A, +0.3\\xa0SD, ×\\xa02.5'
     """
-    return re.sub(r"(\d) (%|SD|points)", "\\1\u00a0\\2", text)
+    return re.sub(r"(?<=\d) (?=%|SD|points)|(?<=×) (?=\d)", "\u00a0", text)

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from .._util.numbers import number
+from .._util.numbers import number, percent
 from ..data.mixed import Mixed, Unit
 from ..engine import Compute
 from ..stats.forms import Part, Pooled
@@ -120,13 +120,13 @@ class Effects:
         mean, deviation = self.moments.means[:, c], self.moments.deviations[:, c]
         values = {"mean": _floats(mean), "SD": _floats(deviation)}
         if self.variances is None:
-            return _spread(mean, deviation), None, f"means {'; '.join(map(number, mean))}", values
+            return _spread(mean, deviation), None, f"means {'; '.join(map(number, mean.tolist()))}", values
         shift, difference = float(self.variances.shift[c]), float(mean[1] - mean[0])
         of_shift = self._interval(shift, float(self.variances.location[c]))
-        told = f"{shift:+.2f} SD{_bracket(of_shift, '.2f')}"
+        told = f"{_fixed(shift, '+.2f')} SD{_bracket(of_shift, '.2f')}"
         if part.kind == "location":
             return shift, of_shift, self._shift_in_words(unit, difference, told), values
-        widths = f"SD {number(deviation[0])} → {number(deviation[1])}"
+        widths = f"SD {' → '.join(map(number, deviation.tolist()))}"
         if part.kind == "scale":
             ratio = math.log(deviation[1] / deviation[0]) if deviation.min() > 0 else math.nan
             of_ratio = self._interval(ratio, float(self.variances.scale[c]))
@@ -139,14 +139,15 @@ class Effects:
     def _shift_in_words(self, unit: Unit, difference: float, told: str) -> str:
         words = {"date": ("later", "earlier"), "pixel": ("brighter", "darker")}.get(unit.kind, ("larger", "smaller"))
         word = words[0] if difference > 0 else words[1]
-        days = f" by {abs(difference):.3g} days" if unit.kind == "date" else ""
+        days = f" by {number(abs(difference))} days" if unit.kind == "date" else ""
         return f"{word} in {self.names[1]}{days}, {told}"
 
     def _share(self, unit: Unit) -> Any:
         """The level whose share differs most, for its size."""
         columns = list(unit.coordinates)
-        shares = np.clip(self.moments.plain_means[:, columns], 0.0, 1.0)
-        pooled = (shares * self.rows[:, None]).sum(0) / self.rows.sum()
+        rows = self.rows[:, None]
+        shares = np.clip(np.rint(self.moments.plain_means[:, columns] * rows) / rows, 0.0, 1.0)
+        pooled = (shares * rows).sum(0) / rows.sum()
         error = np.sqrt(np.maximum(pooled * (1 - pooled), 1e-12))
         best = int(np.argmax(np.ptp(shares, axis=0) / error))
         of_best = shares[:, best]
@@ -159,7 +160,7 @@ class Effects:
         size = self.rows / max(float(self.variances.crowding[columns[best]]), 1e-9)
         interval = share_interval(of_best, size)
         points = f" ({100 * effect:+.2g} points [{100 * interval[0]:+.2g}, {100 * interval[1]:+.2g}])"
-        if unit.kind == "missing":
+        if unit.tells_missing(columns[best]):
             told = f"{percent(of_best[1])} missing in {self.names[1]}, {percent(of_best[0])} in {self.names[0]}"
             return effect, interval, told + points, values
         return effect, interval, f"{_level(unit, best)} {told}{points}", values
@@ -169,7 +170,7 @@ class Effects:
         if place is None:
             return math.nan, None, "weaker than those told", {}
         found = self.moments.correlations[:, place]
-        words = f"correlation {' → '.join(f'{value:.2f}' for value in found)}"
+        words = f"correlation {' → '.join(_fixed(value, '.2f') for value in found)}"
         values = {"correlation": _floats(found)}
         if self.variances is None:
             return float(np.ptp(found)), None, words, values
@@ -177,7 +178,7 @@ class Effects:
         interval = self._interval(effect, float(self.variances.correlation[place]))
         if interval is not None:
             interval = max(interval[0], -2.0), min(interval[1], 2.0)
-        return effect, interval, f"{words} ({effect:+.2f}{_bracket(interval, '+.2f')})", values
+        return effect, interval, f"{words} ({_fixed(effect, '+.2f')}{_bracket(interval, '+.2f')})", values
 
 
 def share_interval(shares: Array, sizes: Array) -> tuple[float, float]:
@@ -195,18 +196,6 @@ def share_interval(shares: Array, sizes: Array) -> tuple[float, float]:
     return float(effect - below), float(effect + above)
 
 
-def percent(share: float) -> str:
-    """A share for people.
-
-    >>> percent(0.1234), percent(0.0042), percent(0.996), percent(1.0), percent(0.0)
-    ('12 %', '0.42 %', '99.6 %', '100 %', '0 %')
-    """
-    value = 100 * float(share)
-    if 99 < value < 100:
-        return f"{min(value, 99.99):.3g} %"
-    return f"{value:.0f} %" if value >= 10 else f"{value:.2g} %"
-
-
 def _chance(effect: float, variance: float) -> float:
     """How likely a normal variable of this variance is at least as far from 0."""
     return math.erfc(abs(effect) / math.sqrt(2 * variance)) if variance > 0 else float(effect == 0)
@@ -217,7 +206,17 @@ def _level(unit: Unit, best: int) -> str:
 
 
 def _bracket(interval: tuple[float, float] | None, form: str) -> str:
-    return "" if interval is None else f" [{interval[0]:{form}}, {interval[1]:{form}}]"
+    return "" if interval is None else f" [{', '.join(_fixed(end, form) for end in interval)}]"
+
+
+def _fixed(value: float, form: str) -> str:
+    """A number in a form, without a sign where that makes it 0.
+
+    >>> _fixed(-0.001, ".2f"), _fixed(0.31, "+.2f")
+    ('0.00', '+0.31')
+    """
+    text = f"{value:{form}}"
+    return text if float(text) else text.lstrip("+-")
 
 
 def _floats(values: Array) -> tuple[float, ...]:

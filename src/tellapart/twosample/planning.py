@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._util.errors import InputError
+from .._util.numbers import percent
 from .._util.progress import ProgressLike, progress_bar
 from .._util.rng import RNG, seed_of
 from .._util.schema import stamp
@@ -77,11 +78,15 @@ class Plan(Shown):
     def summary(self) -> str:
         """What was found, in plain words."""
         m, n = self.pilot_rows
-        pilot = f"A study as large as this one ({m:,} + {n:,} rows) finds such a difference in {self.pilot_power:.0%}"
+        found = f"A study as large as this one ({m:,} + {n:,} rows) finds such a difference in"
+        pilot = f"{found} {percent(self.pilot_power)} of cases."
         if math.isinf(self.rows):
-            return f"{pilot} of cases. The pilot shows no difference that more rows would find."
-        rows = math.ceil(self.rows)
-        return f"{pilot} of cases. For {self.power:.0%} it needs about {rows:,} + {math.ceil(rows * n / m):,} rows."
+            return f"{pilot} The pilot shows no difference that more rows would find."
+        # Fewer rows than were ever drawn are not foretold.
+        few = self.rows < self.sizes[0]
+        rows = self.sizes[0] if few else math.ceil(self.rows)
+        needs = "fewer are enough than" if few else "it needs about"
+        return f"{pilot} For {percent(self.power)} {needs} {rows:,} + {math.ceil(rows * n / m):,} rows."
 
     def to_dict(self) -> dict[str, Any]:
         """All fields as plain Python values."""

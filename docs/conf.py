@@ -21,6 +21,7 @@ extensions = [
     "sphinx.ext.viewcode",
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
+    "command_help",
     "power_tables",
 ]
 exclude_patterns = ["_build", "gallery", "notebook.ipynb", "auto_gallery/*.ipynb", "sg_execution_times.rst"]

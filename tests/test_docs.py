@@ -28,32 +28,31 @@ DOCS = ROOT / "docs"
 PAGES = [DOCS / "index.md", DOCS / "start.md", DOCS / "which-test.md", *sorted(DOCS.glob("how-to/*.md"))]
 
 
-def examples(page):
-    return doctest.DocTestParser().get_examples(page.read_text(encoding="utf-8"))
+def first_code(page):
+    return re.search(r"```(?:python|pycon)\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)[1]
 
 
 @pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES], ids=lambda page: page.stem)
 def test_the_first_code_of_a_page_is_an_example_that_is_run(page):
     """And it prints something, which doctest compares."""
-    text = page.read_text(encoding="utf-8")
-    first = re.search(r"```(?:python|pycon)\n(.*?)```", text, re.DOTALL)[1]
+    first = first_code(page)
     assert first.startswith(">>> ")
-    assert any(example.want for example in doctest.DocTestParser().get_examples(first))
-    assert not any(example.options.get(doctest.SKIP) for example in doctest.DocTestParser().get_examples(first))
+    found = doctest.DocTestParser().get_examples(first)
+    assert any(example.want for example in found)
+    assert not any(example.options.get(doctest.SKIP) for example in found)
 
 
-@pytest.mark.parametrize("page", [ROOT / "README.md", DOCS / "start.md"], ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES], ids=lambda page: page.stem)
 def test_pasted_into_a_fresh_interpreter_it_prints_what_the_page_shows(page, tmp_path):
+    (tmp_path / "example.txt").write_text(first_code(page), encoding="utf-8")
     code = (
         "import doctest, sys\n"
-        "failed, tried = doctest.testfile(sys.argv[1], module_relative=False,"
+        "failed, tried = doctest.testfile('example.txt', module_relative=False, encoding='utf-8',"
         " optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)\n"
         "sys.exit(failed or not tried)"
     )
     environment = os.environ | {"PYTHONPATH": str(Path(ta.__file__).parents[1])}
-    done = subprocess.run(
-        [sys.executable, "-c", code, page], cwd=tmp_path, env=environment, capture_output=True, text=True
-    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
 
 
@@ -64,6 +63,33 @@ def test_every_page_is_in_the_site():
         page.relative_to(DOCS).with_suffix("").as_posix() for page in DOCS.rglob("*.md") if "_build" not in page.parts
     }
     assert pages - {"index"} <= listed
+
+
+def test_every_public_name_is_in_the_api():
+    """Of the package, and of those of its modules whose names are meant to be typed."""
+    from tellapart.report import plots
+
+    page = (DOCS / "api.md").read_text(encoding="utf-8")
+    stub = (ROOT / "src" / "tellapart" / "__init__.pyi").read_text(encoding="utf-8")
+    names = set(re.findall(r"^    (\w+) as \1,$", stub.split(")", 1)[1], re.MULTILINE))
+    modules = (ta.datasets, ta.features, ta.losses, plots, ta.testing)
+    names |= {name for module in modules for name in module.__all__}
+    assert {name for name in names if not re.search(rf"^\.\. auto\w+:: {name}$", page, re.MULTILINE)} == set()
+
+
+def test_every_command_is_on_its_page(monkeypatch):
+    from docutils.core import publish_doctree
+    from docutils.parsers.rst import directives
+
+    from tellapart.cli import COMMANDS
+
+    page = (DOCS / "commands.md").read_text(encoding="utf-8")
+    assert re.findall(r"^```\{command-help\} (\w+)$", page, re.MULTILINE) == list(COMMANDS)
+    monkeypatch.syspath_prepend(str(DOCS / "_ext"))
+    from command_help import CommandHelp
+
+    directives.register_directive("command-help", CommandHelp)
+    assert publish_doctree(".. command-help:: test\n").astext().startswith("usage: tellapart test [-h]")
 
 
 def test_there_are_six_to_eight_pictures_in_the_gallery():

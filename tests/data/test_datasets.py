@@ -119,7 +119,7 @@ def test_what_is_not_installed_is_named(monkeypatch):
         raise ImportError(name)
 
     monkeypatch.setattr("tellapart._util.extras.import_module", nothing)
-    with pytest.raises(ImportError, match=r"tellapart\[experiments\]"):
+    with pytest.raises(ImportError, match=r"tellapart\[demo\]"):
         datasets.digits()
 
 

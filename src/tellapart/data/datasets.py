@@ -156,7 +156,7 @@ def digits(labels: bool = False) -> Tensor | tuple[Tensor, Tensor]:
     >>> digits().shape
     torch.Size([1797, 8, 8])
     """
-    bunch = extra("sklearn.datasets", what="datasets.digits").load_digits()
+    bunch = extra("sklearn.datasets", group="demo", what="datasets.digits").load_digits()
     images = torch.from_numpy(bunch.images / 16)
     return (images, torch.from_numpy(bunch.target.astype(np.int64))) if labels else images
 
@@ -229,7 +229,7 @@ def breast_cancer() -> Tensor:
     >>> breast_cancer().shape
     torch.Size([569, 30])
     """
-    table = extra("sklearn.datasets", what="datasets.breast_cancer").load_breast_cancer().data
+    table = extra("sklearn.datasets", group="demo", what="datasets.breast_cancer").load_breast_cancer().data
     return torch.from_numpy((table - table.mean(0)) / table.std(0))
 
 

@@ -59,7 +59,8 @@ class Section:
         """Its part of the page, in Markdown."""
         head = f"## {self.title}\n\n*The paper:* {self.claim}\n"
         if result is None:
-            return f"{head}\nNot run in this folder: `{self.command}`, which takes {'hours' if self.hours else 'minutes'}.\n"
+            time = "hours" if self.hours else "minutes"
+            return f"{head}\nNot run in this folder: `{self.command}`, which takes {time}.\n"
         figures = (self.key,) if self.figures is None else self.figures
         pictures = "".join(f"\n![{self.title}]({figure}.png)\n" for figure in figures)
         return (

@@ -144,6 +144,19 @@ def test_criticism_of_samples_that_are_real_finds_nothing_to_reject(tmp_path, mo
     assert found["iterations"] is None
 
 
+def test_specks_are_black_pixels_without_a_black_neighbour():
+    images = np.zeros((4, 5, 5), np.float32)
+    images[1, 2, 2] = 1
+    images[2, 0, 0] = images[2, 1, 1] = 1
+    images[3, 4, 4] = images[3, 0, 0] = images[3, 0, 1] = 1
+    assert criticism.share_with_specks(images) == 0.5
+    weights = np.zeros((5, 5))
+    weights[4, 4], weights[2, 2] = 3, 1
+    first, second = criticism.heaviest_pixels(weights, [images, images[:2]], 2)
+    assert first == {"row": 4, "column": 4, "weight": 0.75, "black in data": 0.25, "black in samples": 0}
+    assert (second["row"], second["black in samples"]) == (2, 0.5)
+
+
 def test_criticism_of_samples_that_do_not_fit(tmp_path, monkeypatch, small_gans):
     small_criticism(monkeypatch)
     for images, message in ((np.zeros((300, 5, 5)), "8 × 8 pixels"), (np.zeros((30, 8, 8)), "holds 30 images")):

@@ -26,17 +26,16 @@ from .._util.errors import InputError
 from .._util.extras import extra
 from .._util.files import write_json
 from .._util.progress import progress_bar
-from ..criticism import Array, Comparison, Weights, compare
+from ..criticism import Array, compare
 from ..data import read
 from ..generative import Data, checkpoints
 from ..generative.evaluation import Classifier, load_or_train_classifier
-from ..generative.images import image_grid
 from ..generative.runs import steps_done
 from ..kernels import Kernel, Witness
 from ..learning import fit_kernel
 from ..twosample import LearnedTest, mmd_test, two_sample_test, witness_test
 from . import gans
-from .figures import new_figure
+from .criticism_figures import draw, draw_power
 from .parts import command, part
 
 #: The model that is criticised in the figure, and those that are only tested.
@@ -98,7 +97,7 @@ def run(
         found |= {"tests": {test: summary(pvalues) for test, pvalues in found["tests"].items()}}
         result["models"][title] = found | {"iterations": None if samples else steps_done(gans.run_folder(out, title))}
         write_json(out / "criticism.json", result)
-    draw_power(result, out)
+    draw_power(result["models"], LABELS, SIZES, out)
     print(table(result))
     return result
 
@@ -173,10 +172,31 @@ def criticise(
     chi2, shares, pvalue = digits(classifier, fresh, draws)
     return {
         "compared": {"pvalue": found.pvalue, "auc": found.auc},
+        "pixels": heaviest_pixels(weights.values, images),
+        "specks": [share_with_specks(part) for part in images],
         "weights": [float(f"{weight:.3g}") for weight in weights.values.ravel()],
         "tests": tests(kernels, fresh, data.shape, draws, progress) | {"chi2": chi2},
         "digits": {"shares": shares, "all": pvalue},
     }
+
+
+def heaviest_pixels(weights: Array, images: list[Array], count: int = 8) -> list[dict[str, float]]:
+    """Where the kernel looks most: its share of all weight, and how often it is black in data and samples."""
+    shares = np.asarray(weights).reshape(images[0].shape[1:]) / weights.sum()
+    found = []
+    for place in np.argsort(-shares, axis=None)[:count]:
+        row, column = (int(k) for k in np.unravel_index(place, shares.shape))
+        black = [round(float(part[:, row, column].mean()), 5) for part in images]
+        found.append({"row": row, "column": column, "weight": round(float(shares[row, column]), 4)})
+        found[-1] |= {"black in data": black[0], "black in samples": black[1]}
+    return found
+
+
+def share_with_specks(images: Array) -> float:
+    """The share of images that have a black pixel without a black neighbour."""
+    black = torch.from_numpy(images)[:, None].float()
+    around = torch.nn.functional.conv2d(black, torch.ones(1, 1, 3, 3), padding=1)
+    return round(float(((black == 1) & (around == 1)).flatten(1).any(1).double().mean()), 4)
 
 
 def tests(
@@ -254,7 +274,18 @@ def table(result: dict[str, Any]) -> str:
             paper = f"{PAPER[name]:7.2f}" if name in PAPER and title == LEADING else ""
             at = rates[str(size)]
             lines.append(f"  {label:26}{powers}{at['largest']:12.3f}{at['least']:10.2f}{paper}")
-        lines += [f"  χ² of the digits of all images together: p = {found['digits']['all']:.2g}", ""]
+        data, made = found["specks"]
+        lines += [
+            f"  χ² of the digits of all images together: p = {found['digits']['all']:.2g}",
+            f"  a black pixel without a black neighbour: {100 * data:.1f} % of the data, {100 * made:.1f} % of the samples",
+            "  heaviest pixels (row, column): how often black in data and samples, %",
+            *(
+                f"    ({one['row']:2}, {one['column']:2}){100 * one['black in data']:8.2f}"
+                f"{100 * one['black in samples']:8.2f}   {100 * one['weight']:.1f} % of all weight"
+                for one in found["pixels"]
+            ),
+            "",
+        ]
     return "\n".join(lines)
 
 
@@ -268,70 +299,3 @@ def found(result: dict[str, Any]) -> str:
         f"With {size} + {size} images of {title}, at α = {ALPHA}: {told}. The paper, with its own GAN and 500 + 500 "
         f"images: ARD {PAPER['ard']:.0%}, one bandwidth {PAPER['rbf']:.0%}, median {PAPER['median']:.0%}."
     )
-
-
-def draw(title: str, found: Comparison, learned: Weights, images: list[Array], out: Path) -> None:
-    """(a) data, (b) samples, (c) weights, (d) the witness function, with images at its levels."""
-    colours = ("#0072B2", "#D55E00")
-    with new_figure(out / "criticism", 12, 8.6) as figure:
-        above, below = figure.subfigures(2, 1, height_ratios=(1.05, 1))
-        shown = above.subplots(1, 3)
-        for axis, letter, name, part in zip(shown, "ab", ("MNIST", title), images, strict=False):
-            axis.imshow(1 - image_grid(part[:100]), cmap="gray", vmin=0, vmax=1, interpolation="nearest")
-            axis.set_title(f"({letter}) {name}", color=colours["ab".index(letter)])
-        weights = learned.values.reshape(images[0].shape[1:])
-        drawn = shown[2].imshow(weights, cmap="magma_r", vmin=0)
-        above.colorbar(drawn, ax=shown[2], shrink=0.8, label="weight")
-        shown[2].set_title("(c) ARD weights")
-        for axis in shown:
-            axis.axis("off")
-        _draw_witness(below, found, weights, colours)
-
-
-def draw_power(result: dict[str, Any], out: Path) -> None:
-    """The power of every test over the number of images, one panel a model."""
-    with new_figure(out / "criticism-power", 12, 3.6) as figure:
-        panels = figure.subplots(1, len(result["models"]), sharey=True, squeeze=False)[0]
-        for panel, (title, found) in zip(panels, result["models"].items(), strict=True):
-            for name, (label, colour) in LABELS.items():
-                rates = found["tests"][name]
-                panel.plot(SIZES, [rates[str(m)]["power"] for m in SIZES], color=colour, marker="o", ms=3, label=label)
-            panel.set(title=title, xscale="log", xlabel="images of each side", xticks=SIZES, ylim=(-0.02, 1.02))
-            panel.set_xticklabels(SIZES, fontsize=7, rotation=45)
-            panel.minorticks_off()
-        panels[0].set_ylabel(f"power at α = {ALPHA}")
-        figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right center", frameon=False, fontsize=9)
-
-
-def _draw_witness(panel: Any, found: Comparison, weights: Array, colours: tuple[str, str], count: int = 11) -> None:
-    """Two histograms over the witness, their means, and below them the images nearest to levels of it."""
-    values = found.witness_x, found.witness_y
-    pooled = np.concatenate(values)
-    low, high = np.quantile(pooled, [0.001, 0.999])
-    axis, strip = panel.subplots(2, 1, height_ratios=(1.3, 1))
-    for of, colour, name in zip(values, colours, found.names, strict=True):
-        axis.hist(of, np.linspace(low, high, 60), density=True, color=colour, alpha=0.5, label=name)
-        axis.axvline(of.mean(), color=colour, linewidth=1.5)
-    axis.set(xlim=(low, high), yticks=[], ylabel="density")
-    axis.set_title(f"(d) witness function on images that were not learned from; AUC {found.auc:.2f}")
-    axis.set_xlabel(f"← more of {found.names[1]}        witness        more of {found.names[0]} →")
-    axis.legend(frameon=False)
-    # Each image stands under its own level: those of the extremes are of the sample that has more there.
-    levels = np.linspace(low, high, count)
-    width = (high - low) / count
-    overlay = np.clip(weights / weights.max(), 0, 1)
-    for k, level in enumerate(levels):
-        which = 0 if k > count // 2 else 1 if k < count // 2 else k % 2
-        sample = (found.x, found.y)[which]
-        image = sample.values[int(np.abs(values[which] - level).argmin())].reshape(weights.shape).numpy()
-        picture = np.repeat(1 - image[:, :, None], 3, 2)
-        picture = picture * (1 - 0.6 * overlay[:, :, None]) + 0.6 * overlay[:, :, None] * np.array([0.9, 0.1, 0.1])
-        left = low + k * width + 0.04 * width
-        place = strip.inset_axes((left, 0, 0.92 * width, 1), transform=strip.transData)
-        place.imshow(picture, interpolation="nearest")
-        place.set(xticks=[], yticks=[])
-        for spine in place.spines.values():
-            spine.set(visible=True, color=colours[which], linewidth=1.5)
-        place.set_xlabel(f"{level:.2g}", fontsize=8)
-    strip.set(xlim=(low, high), ylim=(0, 1))
-    strip.axis("off")

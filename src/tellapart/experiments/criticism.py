@@ -277,7 +277,7 @@ def table(result: dict[str, Any]) -> str:
         data, made = found["specks"]
         lines += [
             f"  χ² of the digits of all images together: p = {found['digits']['all']:.2g}",
-            f"  a black pixel without a black neighbour: {100 * data:.1f} % of the data, {100 * made:.1f} % of the samples",
+            f"  a black pixel without a black neighbour: {100 * data:.1f} % of data, {100 * made:.1f} % of samples",
             "  heaviest pixels (row, column): how often black in data and samples, %",
             *(
                 f"    ({one['row']:2}, {one['column']:2}){100 * one['black in data']:8.2f}"

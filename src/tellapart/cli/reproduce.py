@@ -20,6 +20,9 @@ EXPERIMENTS = {
     "minimising_t": "§4, what makes a generator that minimises t learn, on 8 × 8 digits",
     "threshold": "§2, whether near the null the threshold matters for the choice of a kernel",
     "streaming": "§1, how many rows streaming estimators need",
+    "footnote": "a footnote, a kernel that is learned against the generator, on 8 × 8 digits",
+    "unlabelled": "Figure 4 d, the improved GAN and feature matching without labels, six runs of each",
+    "other_images": "beyond the paper, Fashion-MNIST and colour patches",
 }
 
 
@@ -30,7 +33,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("figure", choices=EXPERIMENTS, metavar="FIGURE", help=", ".join(EXPERIMENTS))
     parser.add_argument("--quick", action="store_true", help="a smaller version, in minutes")
     parser.add_argument("--out", type=Path, default=Path("out"), help="folder for figures and numbers (%(default)s)")
-    parser.add_argument("--steps", type=count, metavar="N", help="iterations of the models (gans, criticism: 50000)")
+    parser.add_argument("--steps", type=count, metavar="N", help="iterations of models (gans, criticism: 50000)")
+    parser.add_argument(
+        "--data", help="mnist in the place of digits (minimising_t, unlabelled); the folder of Fashion-MNIST"
+    )
     parser.add_argument(
         "--samples", type=Path, metavar="FILE", help="images to criticise, instead of training a model (criticism)"
     )
@@ -43,7 +49,7 @@ def run(options: argparse.Namespace) -> None:
 
     set_threads(options)
     experiment = import_module(f"...experiments.{options.figure}", __name__).run
-    given = {key: value for key in ("steps", "samples") if (value := getattr(options, key)) is not None}
+    given = {key: value for key in ("steps", "samples", "data") if (value := getattr(options, key)) is not None}
     for key in given:
         if key not in signature(experiment).parameters:
             raise ValueError(f"{options.figure} does not take --{key}.")

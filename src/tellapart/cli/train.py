@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The model, the data, the folder of the run and settings."""
     parser.description = "Train a generative model. The settings are those of the paper unless others are given."
     parser.add_argument("model", choices=MODELS, metavar="MODEL", help=", ".join(MODELS))
-    parser.add_argument("--data", required=True, help="mnist, digits, a folder of images, or a file of them")
+    parser.add_argument("--data", required=True, help="mnist, digits, a folder of images or of idx files, or a file")
     parser.add_argument("--image-size", type=image_size, metavar="HxW", help="resize images to this size")
     parser.add_argument("--out", type=Path, required=True, help="folder for checkpoints, log and samples")
     parser.add_argument("--resume", action="store_true", help="continue the run in that folder")

@@ -39,13 +39,13 @@ WHEEL_SHA256 = "99003ca70308aa60d47f73fa627a1ac722db2a4d4154ae49ce6bd35ec15d8c4a
 def load_mnist(folder: str | os.PathLike[str] | None = None) -> dict[str, Array]:
     """The four arrays, from a folder, from $TELLAPART_DATA, from the cache or from the network."""
     if folder is not None:
-        found = _from_idx(Path(folder))
+        found = read_idx_folder(Path(folder))
         if found is None:
             names = ", ".join(name for name, _ in FILES.values())
             raise InputError(f"{folder} does not hold MNIST: it needs the files {names}, as they are or as .gz.")
         return check_mnist(found, folder)
     for place in _list_places():
-        if (found := _from_idx(place)) is not None:
+        if (found := read_idx_folder(place)) is not None:
             return check_mnist(found, place)
     cache = _cache_folder() / "mnist.npz"
     if cache.exists():
@@ -88,7 +88,8 @@ def _read_cache(cache: Path) -> dict[str, Array]:
         raise InputError(f"{cache} is damaged ({error}). Remove it, and MNIST is fetched again.") from error
 
 
-def _from_idx(folder: Path) -> dict[str, Array] | None:
+def read_idx_folder(folder: Path) -> dict[str, Array] | None:
+    """The four arrays as they are in a folder, None where one is missing: MNIST, or what is published like it."""
     arrays = {}
     for key, (name, _) in FILES.items():
         path = next((path for path in (folder / name, folder / f"{name}.gz") if path.is_file()), None)

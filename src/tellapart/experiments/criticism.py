@@ -11,9 +11,9 @@ classifier sees. Models are trained where they are missing, in the folders of Fi
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,16 +26,17 @@ from .._util.errors import InputError
 from .._util.extras import extra
 from .._util.files import write_json
 from .._util.progress import progress_bar
-from ..criticism import Array, Comparison, Weights, compare
+from ..criticism import Array, compare
 from ..data import read
 from ..generative import Data, checkpoints
 from ..generative.evaluation import Classifier, load_or_train_classifier
-from ..generative.images import image_grid
+from ..generative.runs import steps_done
 from ..kernels import Kernel, Witness
 from ..learning import fit_kernel
 from ..twosample import LearnedTest, mmd_test, two_sample_test, witness_test
 from . import gans
-from .figures import new_figure
+from .criticism_figures import draw, draw_power
+from .parts import command, part
 
 #: The model that is criticised in the figure, and those that are only tested.
 LEADING, OTHERS = "improved GAN", ("GMMN", "t-GMMN", "feature matching")
@@ -57,6 +58,7 @@ LABELS = {
     "deep": ("deep kernel, t maximised", "#E69F00"),
     "rbf": ("RBF, t maximised", "#D55E00"),
     "median": ("RBF, median distance", "#CC79A7"),
+    "chi2": ("χ² of a classifier's digits", "#999999"),
 }
 #: Power at α = 0.01 in the paper, with 500 + 500 images and the authors' GAN.
 PAPER = {"ard": 1.0, "rbf": 0.57, "median": 0.42}
@@ -71,6 +73,7 @@ def run(
 ) -> dict[str, Any]:
     """Train or read what is missing, print the tables, write ``criticism.json``, ``.png``, ``.pdf`` and ``.html``."""
     extra("matplotlib"), extra("scipy.stats")
+    made_by = command("criticism", quick=quick, steps=steps, samples=samples)
     steps, draws = steps or STEPS["quick" if quick else "full"], DRAWS["quick" if quick else "full"]
     data = generative.load(gans.DATA)
     brought = read_samples(samples, data) if samples else None  # what does not fit is said before anything is trained
@@ -83,15 +86,32 @@ def run(
     )
     classifier = load_or_train_classifier(binary, out, progress=progress)
     titles = (samples.stem,) if samples else (LEADING,) if quick else (LEADING, *OTHERS)
-    result: dict[str, Any] = {"data": data.name, "draws": draws, "accuracy": classifier.accuracy, "models": {}}
+    result: dict[str, Any] = {"command": made_by, "data": data.name, "draws": draws}
+    result |= {"accuracy": classifier.accuracy, "models": {}}
     for title in titles:
         rows = sample_model(title, data, out, steps, progress) if brought is None else brought
-        leading = title == titles[0]
-        found = criticise(title, binary, black_and_white(rows), classifier, out, draws, leading, progress)
-        result["models"][title] = found | {"iterations": None if samples else gans.settings(title, steps)["steps"]}
+        leading, made = title == titles[0], black_and_white(rows)
+        digest = Data(title, data.shape, made, data.held_out).digest
+        name = f"criticism-{title.replace(' ', '-').replace('/', '-')}-{digest}-{draws}"
+        found = part(out, name, partial(criticise, title, binary, made, classifier, out, draws, leading, progress))
+        found |= {"tests": {test: summary(pvalues) for test, pvalues in found["tests"].items()}}
+        result["models"][title] = found | {"iterations": None if samples else steps_done(gans.run_folder(out, title))}
         write_json(out / "criticism.json", result)
+    draw_power(result["models"], LABELS, SIZES, out)
     print(table(result))
     return result
+
+
+def summary(pvalues: dict[str, list[float]]) -> dict[str, dict[str, float]]:
+    """Of the draws of each size: the share in which a test rejects, the largest p, the share that have the least."""
+    return {
+        size: {
+            "power": float(np.mean(np.array(found) <= ALPHA)),
+            "largest": round(max(found), 4),
+            "least": float(np.mean(np.array(found) < 1.5 / (PERMUTATIONS + 1))),
+        }
+        for size, found in pvalues.items()
+    }
 
 
 def black_and_white(rows: Tensor) -> Tensor:
@@ -101,7 +121,7 @@ def black_and_white(rows: Tensor) -> Tensor:
 
 def sample_model(title: str, data: Data, out: Path, steps: int, progress: bool | None) -> Tensor:
     """As many samples of a model as there are test images; it is trained first if it has not been."""
-    model = gans.train_or_resume(title, data, out, steps, progress=progress)
+    model = gans.train_model(title, data, out, steps, progress)
     return model.sample(len(data.held_out), checkpoints.make_generator(2)).cpu()
 
 
@@ -126,11 +146,7 @@ def criticise(
     leading: bool,
     progress: bool | None,
 ) -> dict[str, Any]:
-    """Learn and look at half of the images, then test kernels on draws from the others. Read if it has been done."""
-    digest = Data(title, data.shape, made, data.held_out).digest
-    path = out / f"criticism-{title.replace(' ', '-').replace('/', '-')}-{digest}-{draws}.json"
-    if path.exists() and not (leading and not (out / "criticism.html").exists()):
-        return dict(json.loads(path.read_text()))
+    """Learn and look at half of the images, then test kernels on draws from the others."""
     images = [rows.reshape(-1, *data.shape).numpy() for rows in (data.held_out, made)]
     found = compare(
         images[0][: 2 * LEARNED],
@@ -153,13 +169,34 @@ def criticise(
     if leading:
         found.to_html(out / "criticism.html", f"tellapart reproduce criticism: {title}")
         draw(title, found, weights, images, out)
-    result = {
-        "compared": {"pvalue": found.pvalue, "auc": found.auc, "weights": weights.values.tolist()},
-        "tests": tests(kernels, fresh, data.shape, draws, progress),
-        "digits": digits(classifier, fresh, draws),
+    chi2, shares, pvalue = digits(classifier, fresh, draws)
+    return {
+        "compared": {"pvalue": found.pvalue, "auc": found.auc},
+        "pixels": heaviest_pixels(weights.values, images),
+        "specks": [share_with_specks(part) for part in images],
+        "weights": [float(f"{weight:.3g}") for weight in weights.values.ravel()],
+        "tests": tests(kernels, fresh, data.shape, draws, progress) | {"chi2": chi2},
+        "digits": {"shares": shares, "all": pvalue},
     }
-    write_json(path, result)
-    return result
+
+
+def heaviest_pixels(weights: Array, images: list[Array], count: int = 8) -> list[dict[str, float]]:
+    """Where the kernel looks most: its share of all weight, and how often it is black in data and samples."""
+    shares = np.asarray(weights).reshape(images[0].shape[1:]) / weights.sum()
+    found = []
+    for place in np.argsort(-shares, axis=None)[:count]:
+        row, column = (int(k) for k in np.unravel_index(place, shares.shape))
+        black = [round(float(part[:, row, column].mean()), 5) for part in images]
+        found.append({"row": row, "column": column, "weight": round(float(shares[row, column]), 4)})
+        found[-1] |= {"black in data": black[0], "black in samples": black[1]}
+    return found
+
+
+def share_with_specks(images: Array) -> float:
+    """The share of images that have a black pixel without a black neighbour."""
+    black = torch.from_numpy(images)[:, None].float()
+    around = torch.nn.functional.conv2d(black, torch.ones(1, 1, 3, 3), padding=1)
+    return round(float(((black == 1) & (around == 1)).flatten(1).any(1).double().mean()), 4)
 
 
 def tests(
@@ -197,8 +234,10 @@ def draw_rows(fresh: tuple[Tensor, Tensor], size: int, seed: int) -> tuple[Tenso
 
 
 @torch.no_grad()
-def digits(classifier: Classifier, fresh: tuple[Tensor, Tensor], draws: int) -> dict[str, Any]:
-    """The χ² test of homogeneity between the digits that a classifier sees, for every draw and for all images."""
+def digits(
+    classifier: Classifier, fresh: tuple[Tensor, Tensor], draws: int
+) -> tuple[dict[str, list[float]], list[list[float]], float]:
+    """The χ² test of homogeneity of the digits that a classifier sees: p-values of draws, shares, p of all images."""
     stats = extra("scipy.stats")
     seen = [torch.cat([classifier(part).argmax(1) for part in rows.split(1000)]) for rows in fresh]
     classes = 1 + max(int(labels.max()) for labels in seen)
@@ -209,18 +248,13 @@ def digits(classifier: Classifier, fresh: tuple[Tensor, Tensor], draws: int) -> 
 
     shares = [(labels.bincount(minlength=classes) / len(labels)).tolist() for labels in seen]
     of_draws = {str(size): [pvalue(*draw_rows((seen[0], seen[1]), size, r)) for r in range(draws)] for size in SIZES}
-    return {"shares": shares, "all": pvalue(*seen), "draws": of_draws}
+    return of_draws, shares, pvalue(*seen)
 
 
 def informative_size(found: dict[str, Any]) -> int:
     """The largest size at which the median heuristic still misses much."""
-    power = {size: rejection_rate(found["tests"]["median"][str(size)]) for size in SIZES}
-    return max((size for size in SIZES if power[size] < INFORMATIVE), default=SIZES[0])
-
-
-def rejection_rate(pvalues: list[float]) -> float:
-    """The share of draws in which a test rejects."""
-    return float(np.mean(np.array(pvalues) <= ALPHA))
+    median = found["tests"]["median"]
+    return max((size for size in SIZES if median[str(size)]["power"] < INFORMATIVE), default=SIZES[0])
 
 
 def table(result: dict[str, Any]) -> str:
@@ -235,67 +269,33 @@ def table(result: dict[str, Any]) -> str:
             " " * 28 + "".join(f"{m:>7}" for m in SIZES) + "   largest p  least in  paper",
         ]
         for name, (label, _) in LABELS.items():
-            pvalues = found["tests"][name]
-            least = np.mean(np.array(pvalues[str(size)]) < 1.5 / (PERMUTATIONS + 1))
-            powers = "".join(f"{rejection_rate(pvalues[str(m)]):7.2f}" for m in SIZES)
+            rates = found["tests"][name]
+            powers = "".join(f"{rates[str(m)]['power']:7.2f}" for m in SIZES)
             paper = f"{PAPER[name]:7.2f}" if name in PAPER and title == LEADING else ""
-            lines.append(f"  {label:26}{powers}{max(pvalues[str(size)]):12.3f}{least:10.2f}{paper}")
-        chi2 = found["digits"]
-        rates = "".join(f"{rejection_rate(chi2['draws'][str(m)]):7.2f}" for m in SIZES)
+            at = rates[str(size)]
+            lines.append(f"  {label:26}{powers}{at['largest']:12.3f}{at['least']:10.2f}{paper}")
+        data, made = found["specks"]
         lines += [
-            f"  {'χ² of digits':26}{rates}   all images together p = {chi2['all']:.2g}",
+            f"  χ² of the digits of all images together: p = {found['digits']['all']:.2g}",
+            f"  a black pixel without a black neighbour: {100 * data:.1f} % of data, {100 * made:.1f} % of samples",
+            "  heaviest pixels (row, column): how often black in data and samples, %",
+            *(
+                f"    ({one['row']:2}, {one['column']:2}){100 * one['black in data']:8.2f}"
+                f"{100 * one['black in samples']:8.2f}   {100 * one['weight']:.1f} % of all weight"
+                for one in found["pixels"]
+            ),
             "",
         ]
     return "\n".join(lines)
 
 
-def draw(title: str, found: Comparison, learned: Weights, images: list[Array], out: Path) -> None:
-    """(a) data, (b) samples, (c) weights, (d) the witness function, with images at its levels."""
-    colours = ("#0072B2", "#D55E00")
-    with new_figure(out / "criticism", 12, 8.6) as figure:
-        above, below = figure.subfigures(2, 1, height_ratios=(1.05, 1))
-        shown = above.subplots(1, 3)
-        for axis, letter, name, part in zip(shown, "ab", ("MNIST", title), images, strict=False):
-            axis.imshow(1 - image_grid(part[:100]), cmap="gray", vmin=0, vmax=1, interpolation="nearest")
-            axis.set_title(f"({letter}) {name}", color=colours["ab".index(letter)])
-        weights = learned.values.reshape(images[0].shape[1:])
-        drawn = shown[2].imshow(weights, cmap="magma_r", vmin=0)
-        above.colorbar(drawn, ax=shown[2], shrink=0.8, label="weight")
-        shown[2].set_title("(c) ARD weights")
-        for axis in shown:
-            axis.axis("off")
-        _draw_witness(below, found, weights, colours)
-
-
-def _draw_witness(panel: Any, found: Comparison, weights: Array, colours: tuple[str, str], count: int = 11) -> None:
-    """Two histograms over the witness, their means, and below them the images nearest to levels of it."""
-    values = found.witness_x, found.witness_y
-    pooled = np.concatenate(values)
-    low, high = np.quantile(pooled, [0.001, 0.999])
-    axis, strip = panel.subplots(2, 1, height_ratios=(1.3, 1))
-    for of, colour, name in zip(values, colours, found.names, strict=True):
-        axis.hist(of, np.linspace(low, high, 60), density=True, color=colour, alpha=0.5, label=name)
-        axis.axvline(of.mean(), color=colour, linewidth=1.5)
-    axis.set(xlim=(low, high), yticks=[], ylabel="density")
-    axis.set_title(f"(d) witness function on images that were not learned from; AUC {found.auc:.2f}")
-    axis.set_xlabel(f"← more of {found.names[1]}        witness        more of {found.names[0]} →")
-    axis.legend(frameon=False)
-    # Each image stands under its own level: those of the extremes are of the sample that has more there.
-    levels = np.linspace(low, high, count)
-    width = (high - low) / count
-    overlay = np.clip(weights / weights.max(), 0, 1)
-    for k, level in enumerate(levels):
-        which = 0 if k > count // 2 else 1 if k < count // 2 else k % 2
-        sample = (found.x, found.y)[which]
-        image = sample.values[int(np.abs(values[which] - level).argmin())].reshape(weights.shape).numpy()
-        picture = np.repeat(1 - image[:, :, None], 3, 2)
-        picture = picture * (1 - 0.6 * overlay[:, :, None]) + 0.6 * overlay[:, :, None] * np.array([0.9, 0.1, 0.1])
-        left = low + k * width + 0.04 * width
-        place = strip.inset_axes((left, 0, 0.92 * width, 1), transform=strip.transData)
-        place.imshow(picture, interpolation="nearest")
-        place.set(xticks=[], yticks=[])
-        for spine in place.spines.values():
-            spine.set(visible=True, color=colours[which], linewidth=1.5)
-        place.set_xlabel(f"{level:.2g}", fontsize=8)
-    strip.set(xlim=(low, high), ylim=(0, 1))
-    strip.axis("off")
+def found(result: dict[str, Any]) -> str:
+    """What was found, in words."""
+    title, model = next(iter(result["models"].items()))
+    size = informative_size(model)
+    rates = {name: model["tests"][name][str(size)]["power"] for name in LABELS}
+    told = ", ".join(f"{label} {rates[name]:.0%}" for name, (label, _) in LABELS.items())
+    return (
+        f"With {size} + {size} images of {title}, at α = {ALPHA}: {told}. The paper, with its own GAN and 500 + 500 "
+        f"images: ARD {PAPER['ard']:.0%}, one bandwidth {PAPER['rbf']:.0%}, median {PAPER['median']:.0%}."
+    )

@@ -21,3 +21,8 @@ def new_figure(path: Path, width: float, height: float, **style: Any) -> Iterato
         yield figure
         for kind in (".png", ".pdf"):
             figure.savefig(path.with_suffix(kind), dpi=DPI)
+
+
+def named(out: Path, name: str, data: str) -> Path:
+    """What the files of an experiment are called: with the data in their name, unless they are the usual ones."""
+    return out / (name if data == "digits" else f"{name}-{data}")

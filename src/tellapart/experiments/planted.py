@@ -11,9 +11,9 @@ claimed?
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from .._util.progress import progress_bar
 from ..criticism import Array, Comparison, compare
 from ..data import datasets
 from ..twosample import learned_test, two_sample_test
+from .parts import command, part
 
 COLUMN, DEGREES, DIGIT = 14, 30, 1
 #: Exemplars of each sample at each end of the witness function.
@@ -54,25 +55,23 @@ def run(out: Path, quick: bool = False, progress: bool | None = None) -> dict[st
     extra("matplotlib")
     out.mkdir(parents=True, exist_ok=True)
     images, labels, _, _ = datasets.mnist()
-    result: dict[str, Any] = {}
+    result: dict[str, Any] = {"command": command("planted", quick=quick)}
     for name, make in DEFECTS.items():
-        path = out / f"planted-{name.replace(' ', '-')}.json"
-        if not path.exists():
-            problem = make(images, labels.numpy(), np.random.default_rng(0))
-            found = compare(
-                problem.X.numpy(),
-                problem.Y.numpy(),
-                names=("intact", name),
-                rng=0,
-                progress=progress,
-            )
-            found.to_html(path.with_suffix(".html"), f"tellapart reproduce planted: {name}")
-            write_json(path, summarise(found, problem))
-        result[name] = json.loads(path.read_text())
-    result["none"] = level(images, REPETITIONS["quick" if quick else "full"], out, progress)
+        problem = make(images, labels.numpy(), np.random.default_rng(0))
+        result[name] = part(out, f"planted-{name.replace(' ', '-')}", partial(criticise, name, problem, out, progress))
+    repetitions = REPETITIONS["quick" if quick else "full"]
+    result["none"] = part(out, f"planted-none-{repetitions}", partial(level, images, repetitions, progress))
     write_json(out / "planted.json", result)
     print(table(result))
     return result
+
+
+def criticise(name: str, problem: Problem, out: Path, progress: bool | None) -> dict[str, Any]:
+    """Compare as a user would, with a report; what it says of the defect."""
+    found = compare(problem.X.numpy(), problem.Y.numpy(), names=("intact", name), rng=0, progress=progress)
+    report = out / f"planted-{name.replace(' ', '-')}.html"
+    found.to_html(report, f"tellapart reproduce planted: {name}")
+    return summarise(found, problem)
 
 
 def split(images: Tensor, size: int, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -157,11 +156,8 @@ def summarise(found: Comparison, problem: Problem) -> dict[str, Any]:
     }
 
 
-def level(images: Tensor, repetitions: int, out: Path, progress: bool | None) -> dict[str, list[float]]:
+def level(images: Tensor, repetitions: int, progress: bool | None) -> dict[str, list[float]]:
     """p-values of tests between two samples of MNIST, each time other ones."""
-    path = out / f"planted-none-{repetitions}.json"
-    if path.exists():
-        return dict(json.loads(path.read_text()))
     found: dict[str, list[float]] = {kernel: [] for kernel in TESTS}
     with progress_bar(progress, "no defect") as report:
         for r in range(repetitions):
@@ -175,7 +171,6 @@ def level(images: Tensor, repetitions: int, out: Path, progress: bool | None) ->
                 found[kernel].append(test.pvalue)
             if report is not None:
                 report(r + 1, repetitions)
-    write_json(path, found)
     return found
 
 
@@ -183,7 +178,7 @@ def table(result: dict[str, Any]) -> str:
     """A line for each defect, and the rejection rates without one."""
     lines = []
     for name, row in result.items():
-        if name == "none":
+        if name in ("none", "command"):
             continue
         shown = row["marked among exemplars"]
         what = {
@@ -208,3 +203,15 @@ def table(result: dict[str, Any]) -> str:
         rates = ", ".join(f"{np.mean(np.array(pvalues) <= alpha):.3f} at {alpha}" for alpha in LEVELS)
         lines.append(f"no defect, {kernel}: {len(pvalues)} repetitions, rejected {rates}")
     return "\n".join(lines)
+
+
+def found(result: dict[str, Any]) -> str:
+    """What was found, in words."""
+    few, dead, turned = (result[name] for name in DEFECTS)
+    return (
+        f"p = {few['pvalue']:.3f}, {dead['pvalue']:.3f} and {turned['pvalue']:.3f}. "
+        f"{few['marked among exemplars']['X, more of X']:.0%} of the images shown as typical of the intact sample "
+        f"are ones ({few['marked'][0]:.0%} of it are); {dead['of the column']} of {dead['pixels named']} pixels named "
+        f"are of the dead column; {turned['marked among exemplars']['Y, more of Y']:.0%} of those shown as typical of "
+        "the defect are turned."
+    )

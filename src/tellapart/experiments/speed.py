@@ -10,6 +10,7 @@ given. Everything is timed in one run and in turns: trust the ratios, not the se
 from __future__ import annotations
 
 import math
+import os
 import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -28,6 +29,7 @@ from ..kernels import Precomputed
 from ..learning.bandwidths import median_bandwidth
 from ..twosample import mmd_test
 from .figures import new_figure
+from .parts import command
 
 DRAWS = 200
 #: The size at which methods are compared. All of them are timed there, however long they take.
@@ -88,12 +90,18 @@ def run(out: Path, quick: bool = False, progress: bool | None = None) -> dict[st
             by_size += at_reference if m == REFERENCE else time_in_turns(growing, [1], m, effort)
             if report is not None:
                 report(done, len(effort.sizes))
-    result = _summary(by_threads, by_size, cores) | {"quick": quick, "limit": effort.limit}
+    made_by = {"command": command("speed", quick=quick), "limit": effort.limit, "load": load_average()}
+    result = made_by | _summary(by_threads, by_size, cores)
     out.mkdir(parents=True, exist_ok=True)
     write_json(out / "speed.json", result)
     draw(result, out)
     print(table(result))
     return result
+
+
+def load_average() -> float | None:
+    """How many processes have wanted to compute of late, where the system knows."""
+    return round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None
 
 
 def time_in_turns(names: Iterable[str], counts: list[int], m: int, effort: Effort) -> list[dict[str, Any]]:
@@ -309,6 +317,18 @@ def table(result: dict[str, Any]) -> str:
     lines.append("In the paper, on another machine")
     lines += [f"  {name:34}{s:9.0f}   s {s / PAPER['one pass']:7.2f} × theirs" for name, s in PAPER.items()]
     return "\n".join(lines)
+
+
+def found(result: dict[str, Any]) -> str:
+    """What was found, in words."""
+    ratios, theirs = result["ratios_to_ours"], result["paper"]["ratios_to_theirs"]
+    return (
+        f"The paper's algorithm takes {ratios['one pass']:.1f} times as long as ours, the spectral test "
+        f"{ratios['torch']:.0f} times; in the paper the fastest spectral test takes "
+        f"{theirs['spectral, Shogun']:.1f} times as long as its algorithm, here "
+        f"{ratios['torch'] / ratios['one pass']:.1f} times. (One of {result['machine']['cores']} cores, with a load "
+        f"average of {result['load']} when this was timed: trust the ratios.)"
+    )
 
 
 def draw(result: dict[str, Any], out: Path) -> None:

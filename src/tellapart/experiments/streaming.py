@@ -11,9 +11,9 @@ grid; every curve is written when it is done, and not computed again.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from ..kernels import Gaussian
 from ..stats.estimators import block_estimate
 from ..twosample import mmd_test
 from .figures import new_figure
+from .parts import command, part
 
 ALPHA, POWER = 0.05, 0.9
 #: The one-sided normal quantile at the level.
@@ -74,13 +75,16 @@ def run(out: Path, quick: bool = False, progress: bool | None = None) -> dict[st
     needed: dict[str, Any] = {problem: {name: [] for name in ESTIMATORS} for problem in PROBLEMS}
     with progress_bar(progress, "streaming") as report:
         for k, (problem, size, estimator) in enumerate(cells):
-            path = out / f"streaming-{problem}-{size:g}-{estimator}-{repetitions}x{permutations}-{most}.json"
-            if not path.exists():
-                write_json(path, rows_needed(problem, size, estimator, repetitions, permutations, most))
-            needed[problem][estimator].append(json.loads(path.read_text())["rows"])
+            found = part(
+                out,
+                f"streaming-{problem}-{size:g}-{estimator}-{repetitions}x{permutations}-{most}",
+                partial(rows_needed, problem, size, estimator, repetitions, permutations, most),
+            )
+            needed[problem][estimator].append(found["rows"])
             if report is not None:
                 report(k + 1, len(cells))
     result = {
+        "command": command("streaming", quick=quick),
         "alpha": ALPHA,
         "power": POWER,
         "repetitions": repetitions,
@@ -149,6 +153,18 @@ def table(result: dict[str, Any]) -> str:
             slope = result["slopes"][problem].get(name)
             lines.append(f"    {label:16}" + "".join(cells) + (f"   slope {slope:.2f}" if slope else ""))
     return "\n".join(lines)
+
+
+def found(result: dict[str, Any]) -> str:
+    """What was found, in words."""
+    told = []
+    for problem, about in result["problems"].items():
+        linear, block = (result["slopes"][problem][name] for name in ("linear", "block"))
+        told.append(f"{linear:.2f} and {block:.2f} ({about['title']})" if linear and block else "")
+    return (
+        "On logarithmic axes, the rows that the linear-time and the block test need grow over those of the "
+        f"quadratic-time test with slopes of {', '.join(filter(None, told))}; the claim is a slope of 2."
+    )
 
 
 def draw(result: dict[str, Any], out: Path) -> None:

@@ -10,8 +10,8 @@ done, and not computed again.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from ..learning.bandwidths import select_bandwidth
 from ..stats import nulls
 from ..stats.pvalues import critical_value
 from .figures import new_figure
+from .parts import command, part
 
 SIZES = (10, 20, 50, 100, 200)
 BANDWIDTHS = np.logspace(-1, 1.4, 15)
@@ -71,14 +72,15 @@ def run(out: Path, quick: bool = False, progress: bool | None = None) -> dict[st
     worth: dict[str, Any] = {}
     with progress_bar(progress, "threshold") as report:
         for k, (problem, m) in enumerate(cells):
-            path = out / f"threshold-{problem}-{m}-{repetitions}x{permutations}.json"
-            if not path.exists():
-                rows = [trial(problem, m, permutations, seed) for seed in range(repetitions)]
-                write_json(path, summary(rows))
-            worth.setdefault(problem, {})[str(m)] = json.loads(path.read_text())
+            worth.setdefault(problem, {})[str(m)] = part(
+                out,
+                f"threshold-{problem}-{m}-{repetitions}x{permutations}",
+                partial(worth_of_choices, problem, m, repetitions, permutations),
+            )
             if report is not None:
                 report(k + 1, len(cells))
     result = {
+        "command": command("threshold", quick=quick),
         "alpha": ALPHA,
         "repetitions": repetitions,
         "permutations": permutations,
@@ -90,6 +92,11 @@ def run(out: Path, quick: bool = False, progress: bool | None = None) -> dict[st
     draw(result, out)
     print(table(result))
     return result
+
+
+def worth_of_choices(problem: str, m: int, repetitions: int, permutations: int) -> dict[str, Any]:
+    """What each criterion's choice is worth on one problem, at one size."""
+    return summary([trial(problem, m, permutations, seed) for seed in range(repetitions)])
 
 
 def trial(problem: str, m: int, permutations: int, seed: int) -> dict[str, list[float]]:
@@ -136,6 +143,20 @@ def table(result: dict[str, Any]) -> str:
                 f"   {found['gain']:+.4f} ± {found['gain_error']:.4f}"
             )
     return "\n".join(lines)
+
+
+def found(result: dict[str, Any]) -> str:
+    """What was found, in words."""
+    cells = [(p, m, one) for p, sizes in result["worth"].items() for m, one in sizes.items()]
+    ahead = [one for _, _, one in cells if one["gain"] > 2 * one["gain_error"]]
+    behind = [one for _, _, one in cells if one["gain"] < -2 * one["gain_error"]]
+    (p, m, most), (q, n, least) = (f(cells, key=lambda cell: cell[2]["gain"]) for f in (max, min))
+    return (
+        f"The whole power beats t by more than two standard errors in {len(ahead)} of {len(cells)} cells and falls "
+        f"behind in {len(behind)}. Its largest gain is {most['gain']:+.3f} ± {most['gain_error']:.3f} of rejections "
+        f"({result['problems'][p]}, m = {m}), its largest loss {least['gain']:+.3f} ± {least['gain_error']:.3f} "
+        f"({result['problems'][q]}, m = {n})."
+    )
 
 
 def draw(result: dict[str, Any], out: Path) -> None:

@@ -15,6 +15,7 @@ from .._util.files import atomic_path, atomic_write_text
 from .._util.rng import RNG, seed_of
 from . import checkpoints
 from .data import Data
+from .evaluation import Classifier, evaluate
 from .images import as_images, image_grid
 from .measures import measure_samples
 from .models import Model
@@ -91,6 +92,20 @@ def evaluate_on_held_out(
     made = model.sample(n, checkpoints.make_generator(derive_seed(seed, EVALUATION))).cpu()
     kernel = paper_kernel(model.settings_class().bandwidths, data.pixels)
     return measure_samples(made, data.held_out[:n], kernel, rng=seed)
+
+
+class EvaluateClasses(Callback):
+    """Logs what a classifier sees in samples: the share of each class, and how sure it is."""
+
+    def __init__(self, classifier: Classifier) -> None:
+        self.classifier = classifier
+
+    def on_evaluate(self, trainer: Trainer) -> None:
+        """Log ``classes/0``, …, and ``classes/confidence``."""
+        made = trainer.model.sample(EVALUATED_ROWS, checkpoints.make_generator(derive_seed(trainer.seed, EVALUATION)))
+        found = evaluate(made, self.classifier)
+        shares = {f"classes/{k}": share for k, share in enumerate(found.proportions)}
+        trainer.log(shares | {"classes/confidence": found.confidence})
 
 
 class SavePictures(Callback):

@@ -15,6 +15,7 @@ from torch import Tensor
 from .._util.errors import InputError, InputFileError
 from ..data import datasets, read
 from ..data.images import Images
+from ..data.mnist import read_idx_folder
 
 
 @dataclass(frozen=True)
@@ -62,9 +63,10 @@ def load(name: str, *, held_out: float = 1 / 6, image_size: tuple[int, int] | No
     Parameters
     ----------
     name
-        ``"mnist"``, ``"digits"``, or the path of a folder of images or of a file of them.
+        ``"mnist"``, ``"digits"``, the path of a folder of images or of a file of them, or of a folder with the four idx
+        files of a data set that is published like MNIST (Fashion-MNIST, …).
     held_out
-        The share to hold out. MNIST has its own test images.
+        The share to hold out. MNIST and what is published like it have their own test images.
     image_size
         Bring the images of a folder or file to this size.
 
@@ -76,12 +78,7 @@ def load(name: str, *, held_out: float = 1 / 6, image_size: tuple[int, int] | No
     if name in ("mnist", "digits") and image_size is not None:
         raise InputError(f"The images of {name} have their own size.", "Leave out {image_size}.", image_size=...)
     if name == "mnist":
-        train, labels, test, test_labels = datasets.mnist()
-        # The first half of MNIST's test images was written by other people than the second: in random order, any part
-        # of them stands for all.
-        order = torch.from_numpy(np.random.default_rng(0).permutation(len(test)))
-        rows, out = (images.flatten(1).float() / 255 for images in (train, test[order]))
-        return Data(name, (28, 28), rows, out, labels, test_labels[order])
+        return _with_own_test(name, *datasets.mnist())
     if name == "digits":
         images, labels = datasets.digits(labels=True)
         return _split(name, (8, 8), images.flatten(1).float(), labels, held_out)
@@ -89,12 +86,29 @@ def load(name: str, *, held_out: float = 1 / 6, image_size: tuple[int, int] | No
         raise InputFileError(
             f"{name!r} does not exist.", "{data} takes mnist, digits, a folder of images, or a file of them.", data=...
         )
+    if image_size is None and (arrays := read_idx_folder(Path(name))) is not None:
+        train, labels, test, test_labels = (torch.from_numpy(part.copy()) for part in arrays.values())
+        if train.ndim != 3 or (len(labels), len(test_labels), train.shape[1:]) != (
+            len(train),
+            len(test),
+            test.shape[1:],
+        ):
+            raise InputError(f"The idx files in {name} do not belong together: they are images and one label for each.")
+        return _with_own_test(Path(name).resolve().name, train, labels, test, test_labels)
     source = read(name, "data", image_size=image_size)
     content = source.content
     if not isinstance(content, Images):
         raise InputError(f"{name} holds a {source.kind}, but generative models are trained on images.")
     rows = content.planes(slice(None), torch.float32).movedim(1, -1).flatten(1)
     return _split(str(Path(name).resolve()), content.shape, rows, None, held_out)
+
+
+def _with_own_test(name: str, train: Tensor, labels: Tensor, test: Tensor, test_labels: Tensor) -> Data:
+    # The first half of MNIST's test images was written by other people than the second: in random order, any part of
+    # them stands for all.
+    order = torch.from_numpy(np.random.default_rng(0).permutation(len(test)))
+    rows, out = (images.flatten(1).float() / 255 for images in (train, test[order]))
+    return Data(name, tuple(train.shape[1:]), rows, out, labels.long(), test_labels[order].long())
 
 
 def _split(name: str, shape: tuple[int, ...], rows: Tensor, labels: Tensor | None, held_out: float) -> Data:

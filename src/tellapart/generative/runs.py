@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from .._util.memory import available_memory
 from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
 from . import checkpoints
-from .callbacks import EvaluateOnHeldOut, SavePictures, TensorBoard
+from .callbacks import Callback, EvaluateOnHeldOut, SavePictures, TensorBoard
 from .data import Data, load
 from .images import as_images
 from .models import MODELS, Model
@@ -34,15 +34,17 @@ def train(
     rng: RNG = None,
     resume: bool = False,
     device: str | None = None,
+    callbacks: Sequence[Callback] = (),
     progress: ProgressLike = None,
 ) -> Model[Any]:
     """Train a model, with pictures of samples, evaluations on held-out data, and TensorBoard if it is installed.
 
-    Parameters are as for `Trainer`, which it makes; ``data`` may also be ``"mnist"``, ``"digits"``, a folder or a file.
+    Parameters are as for `Trainer`, which it makes; ``data`` may also be ``"mnist"``, ``"digits"``, a folder or a file,
+    and ``callbacks`` are told besides those that are always there.
     """
     data, out = load(data) if isinstance(data, str) else data, Path(out)
-    callbacks = (EvaluateOnHeldOut(), SavePictures(), TensorBoard())
-    return Trainer(name, data, out, settings, rng=rng, resume=resume, device=device, callbacks=callbacks).run(progress)
+    told = (EvaluateOnHeldOut(), SavePictures(), TensorBoard(), *callbacks)
+    return Trainer(name, data, out, settings, rng=rng, resume=resume, device=device, callbacks=told).run(progress)
 
 
 def has_run(out: str | Path) -> bool:

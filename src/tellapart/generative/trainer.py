@@ -184,11 +184,11 @@ class Trainer:
         try:
             losses = self.model.step(self.step + 1, rows, self.rng)
         except Diverged as error:
-            saved = checkpoints.read_run(self.path)[1]["step"]
-            raise Diverged(
-                f"Step {self.step + 1}: {error}. The checkpoint of step {saved} in {self.out} is kept. "
-                "Try a lower learning_rate."
-            ) from None
+            kept = ""
+            if self.path.exists():  # a trial of a few steps has none
+                saved = checkpoints.read_run(self.path)[1]["step"]
+                kept = f" The checkpoint of step {saved} in {self.out} is kept."
+            raise Diverged(f"Step {self.step + 1}: {error}.{kept} Try a lower learning_rate.") from None
         self.step += 1
         return losses
 

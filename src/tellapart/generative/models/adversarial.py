@@ -12,7 +12,7 @@ from torch.optim import Adam, Optimizer
 from ...stats import losses
 from ..networks import Generator, Layers
 from ..settings import Settings, may_be_zero
-from .base import Model, paper_kernel
+from .base import Diverged, Model, paper_kernel
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,10 @@ class Adversarial(Model[AdversarialSettings]):
         return {"loss": self.descend("generator", t), "steepness": steepness.detach()}
 
     def _features(self, x: Tensor) -> Tensor:
-        return torch.cat([x, self.networks["kernel"](x)[-1]], 1)
+        z: Tensor = self.networks["kernel"](x)[-1]
+        if not torch.isfinite(z.detach().sum()):
+            raise Diverged("the features of the kernel are not finite")
+        return torch.cat([x, z], 1)
 
     def _steepness(self, x: Tensor, rng: torch.Generator) -> Tensor:
         """How far |∇ z(x)·v| is from 1 in random directions v: a kernel that may be arbitrarily steep always wins."""

@@ -1,0 +1,62 @@
+"""Training runs of experiments: trained or resumed after saying how long that takes, and what their folders tell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import generative
+from .._util.extras import extra
+from .._util.progress import ProgressLike
+from ..generative import Data
+from ..generative.callbacks import EvaluateClasses, read_log
+from ..generative.evaluation import Classifier
+from ..generative.models import Model
+from ..generative.runs import seconds_per_step, steps_done
+
+#: What `read_curves` gives besides the shares of classes.
+MEASURES = {"mmd2": "MMD²", "t": "t", "pvalue": "p", "auc": "AUC"}
+#: From so many minutes on, it is said how long training will take.
+LONG = 1.0
+
+
+def train_or_resume(
+    name: str,
+    data: Data,
+    folder: Path,
+    settings: Mapping[str, Any],
+    *,
+    seed: int = 0,
+    classifier: Classifier | None = None,
+    progress: ProgressLike = None,
+) -> Model[Any]:
+    """A model in its folder, as far as asked for or further; how long that will take is said first."""
+    left = settings["steps"] - steps_done(folder)
+    minutes = left * seconds_per_step(name, data, settings) / 60 if left > 0 else 0
+    if minutes > LONG:
+        print(f"{folder.name}: {left:,} iterations to go, about {minutes:.0f} minutes, in {folder}", flush=True)
+    seen = () if classifier is None else (EvaluateClasses(classifier),)
+    return generative.train(name, data, folder, settings, rng=seed, resume=True, callbacks=seen, progress=progress)
+
+
+def read_curves(folder: Path) -> dict[str, list[Any]]:
+    """What was measured on held-out data over the training of a run, with the share of the rarest class if known."""
+    found: dict[int, dict[str, Any]] = {}
+    for entry in read_log(folder / "log.jsonl"):
+        found.setdefault(entry["step"], {}).update(entry)
+    rows = [row for row in found.values() if "held_out/t" in row]
+    curves: dict[str, list[Any]] = {"step": [row["step"] for row in rows]}
+    curves |= {key: [float(f"{row[f'held_out/{key}']:.4g}") for row in rows] for key in MEASURES}
+    if rows and "classes/0" in rows[-1]:
+        classes = [key for key in rows[-1] if key.startswith("classes/") and key != "classes/confidence"]
+        curves["shares"] = [[round(row[key], 4) for key in classes] for row in rows]
+    return curves
+
+
+def read_picture(folder: Path, step: int) -> np.ndarray[Any, Any]:
+    """100 samples side by side, of the same noise at every step at which a run was evaluated."""
+    with extra("PIL.Image").open(folder / "samples" / f"step-{step:06}.png") as image:
+        return np.asarray(image)

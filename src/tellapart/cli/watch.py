@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 
 from .options import add_output, check_output, count, existing, seed, write_output
+from .output import complain
 
 _EXAMPLES = """\
 examples:
@@ -64,7 +66,8 @@ def run(options: argparse.Namespace) -> int:
             check_writable(path, what)
     reference = Reference.load(options.reference)
     # Two at a time would each write what it knows, and forget the other's batches.
-    with nullcontext() if options.state is None else exclusive(options.state):
+    wait = partial(complain, f"waiting for another process that is adding to {options.state}")
+    with nullcontext() if options.state is None else exclusive(options.state, wait):
         monitor = Monitor(
             reference,
             options.alpha,

@@ -84,7 +84,8 @@ def _hero(monitor: Monitor, last: BatchRecord | None, alarms: list[BatchRecord])
 def _figures(monitor: Monitor, alarms: list[BatchRecord]) -> list[Figure]:
     records, alpha = monitor.records, monitor.alpha
     step = max(1, len(records) // _DRAWN)
-    drawn = [one for one in records if one.number % step == 0 or one in alarms or one is records[-1]]
+    loud = set(map(id, alarms))
+    drawn = [one for one in records if one.number % step == 0 or id(one) in loud or one is records[-1]]
     numbers = [float(one.number) for one in drawn]
     axis = Axis(-0.5, max(len(records) - 0.5, 1.5), "batch", form=lambda value: _name_at(records, value))
     highest = max([1 / alpha, *(one.capital for one in records)]) * 2
@@ -92,7 +93,6 @@ def _figures(monitor: Monitor, alarms: list[BatchRecord]) -> list[Figure]:
     capital = Plot(axis, Axis(lowest, highest, log=True), width=520)
     capital.line([axis.low, axis.high], [1 / alpha, 1 / alpha], "limit")
     capital.line(numbers, [max(one.capital, lowest) for one in drawn], "capital")
-    loud = set(map(id, alarms))
     for style, some in (
         ("capital", [o for o in drawn if id(o) not in loud]),
         ("alarm", [o for o in drawn if id(o) in loud]),

@@ -30,6 +30,9 @@ CUT = 3.0
 SMALLEST, LARGEST, BACK = 0.1, 0.7, 0.02
 #: Cash goes to bets in shares 1/(t + this): a drift that begins late costs a logarithm.
 PATIENCE = 10
+#: What a stake is at the most: what is beyond is given away, which keeps the capital below a martingale. So many pairs
+#: at a time, it stays a number.
+MOST, _TOGETHER = 1e100, 256
 #: Pairs of rows that a stake remembers, and is careful by.
 _MEMORY, _PRIOR = 400.0, 20.0
 
@@ -165,7 +168,9 @@ class Betting:
         careful = mean - np.sqrt(np.maximum(squares, 0.05 * count) / (count + _PRIOR) ** 2)
         share = np.clip(careful / np.maximum(squares / np.maximum(count, 1.0), 0.02), SMALLEST, LARGEST)
         with np.errstate(under="ignore"):
-            self.stakes = self.stakes * np.prod(1 + share * gains, axis=0)
+            for start in range(0, len(gains), _TOGETHER):
+                grown = self.stakes * np.prod(1 + share * gains[start : start + _TOGETHER], axis=0)
+                self.stakes = np.minimum(grown, MOST)
         keep = 0.5 ** (len(gains) / _MEMORY)
         self.record = keep * self.record + np.stack([gains.sum(0), (gains**2).sum(0), np.full(len(share), len(gains))])
 
@@ -197,9 +202,9 @@ class Betting:
         totals = [np.asarray(part, float) for part in state["totals"]]
         pairs = [*arrays.values(), *zip(totals, self.totals, strict=True)]
         if any(new.shape != old.shape or not np.isfinite(new).all() for new, old in pairs):
-            raise ValueError("The state of the bets does not fit.")
+            raise ValueError("the state of the bets does not fit")
         self.batches, self.cash, self.totals = int(state["batches"]), float(state["cash"]), totals
         for name, (value, _) in arrays.items():
             setattr(self, name, value)
         if not (np.isfinite(self.cash) and self.cash >= 0 and (self.stakes >= 0).all() and self.batches >= 0):
-            raise ValueError("The state of the bets does not fit.")
+            raise ValueError("the state of the bets does not fit")

@@ -5,18 +5,19 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_type_hints
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from .._util.errors import InputError
-from .._util.files import write_json
+from .._util.files import read_json, write_json
 from .._util.progress import ProgressLike
+from .._util.records import fits
 from .._util.rng import RNG, seed_of
 from .._util.shown import Shown
 from ..data.schema import Strictness
@@ -154,8 +155,8 @@ class Monitor(Shown):
         self.features = BetFeatures.of(reference)
         self.betting = Betting(self.features.groups)
         self.used = 0
-        known = _read_state(self.state) if self.state is not None and self.state.exists() else None
-        self.seed = seed_of(rng) if known is None or rng is not None else int(known.get("seed", 0))
+        known = read_json(self.state, "The state") if self.state is not None and self.state.exists() else None
+        self.seed = seed_of(rng) if known is None or rng is not None else _stored_seed(known)
         if known is not None:
             self._restore(known)
 
@@ -333,7 +334,7 @@ class Monitor(Shown):
         ):
             if known.get(name) != own:
                 raise InputError(
-                    f"{where} has {name} {known.get(name)!r}, and cannot go on with {own!r}.",
+                    f"{where} has {name} {known.get(name)!r:.60}, and cannot go on with {own!r}.",
                     "Give the same as before, or another {state}.",
                     state=...,
                 )
@@ -341,8 +342,8 @@ class Monitor(Shown):
             self.betting.restore(known["betting"])
             self.used = int(known["used"])
             self.records = [_as_record(one, number) for number, one in enumerate(known["batches"])]
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise InputError(f"{where} is damaged: {error}.", "Give another {state}.", state=...) from error
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+            raise InputError(f"{where} is damaged: {error!s:.100}.", "Give another {state}.", state=...) from error
         if not 0 <= self.used <= self.features.fresh or self.betting.batches != len(self.records):
             raise InputError(f"{where} is damaged: its counts do not agree.", "Give another {state}.", state=...)
 
@@ -422,21 +423,36 @@ def _plain(record: BatchRecord) -> dict[str, Any]:
     return {key: list(value) if isinstance(value, tuple) else value for key, value in vars(record).items()}
 
 
+def _stored_seed(known: Mapping[str, Any]) -> int:
+    """The seed in a state; one that is none is found out when the state is compared."""
+    seed = known.get("seed")
+    return seed if fits(seed, int) and seed >= 0 else 0
+
+
+#: What is stored of a column that differs, and of a deviation from the schema.
+_COLUMN = {"name": str, "kind": str, "effect": float | None, "words": str, "pvalue": float}
+_DEVIATION = {"kind": str, "column": str, "count": int}
+
+
 def _as_record(known: Mapping[str, Any], number: int) -> BatchRecord:
-    if set(known) != {f.name for f in fields(BatchRecord)} or known["number"] != number:
-        raise ValueError(f"batch {number} is not what it should be")
+    """A record from a state; a complaint (ValueError) if it is not what `_plain` writes."""
     values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in known.items()}
+    if not _fit(values, get_type_hints(BatchRecord)):
+        raise ValueError(f"batch {number} is not what it should be")
     record = BatchRecord(**values)
-    if not (0 < float(record.pvalue) <= 1 and isinstance(record.name, str) and float(record.capital) >= 0):
+    columns, deviations = record.columns, record.deviations
+    parts = all(_fit(one, _COLUMN) for one in columns) and all(_fit(one, _DEVIATION) for one in deviations)
+    pvalues = (
+        [record.pvalue, 1.0 if record.level is None else record.level, *(one["pvalue"] for one in columns)]
+        if parts
+        else [0.0]
+    )
+    counts = [record.rows, record.fresh, record.capital]
+    if record.number != number or min(counts) < 0 or not all(0 < p <= 1 for p in pvalues):
         raise ValueError(f"batch {number} is not what it should be")
     return record
 
 
-def _read_state(path: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"The state in {path} is no JSON: {error}.", "Give another {state}.", state=...) from None
-    if not isinstance(found, dict):
-        raise InputError(f"The state in {path} is none of a monitor.", "Give another {state}.", state=...)
-    return found
+def _fit(values: Mapping[str, Any], types: Mapping[str, Any]) -> bool:
+    """Whether these are the keys, and the values are of these types."""
+    return set(values) == set(types) and all(fits(values[key], types[key]) for key in types)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import faulthandler
 import gzip
+import json
 import random
 import signal
 import sys
@@ -20,6 +21,7 @@ import traceback
 import warnings
 from collections import Counter
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +47,11 @@ PATIENCE = 60
 NASTY = [
     b"\0", b"\xff\xfe", b"\r", b"\n", b'"', b",", b";", b"\t", b"nan", b"inf", b"-0", b"1e999", b"1e-320", b"{", b"[",
     b"\xf0\x9f\x92\xa9", b"\x1b[2J", b"9" * 30, b"-" * 5, b"null", b"true", b"%s%n", b"../", b"\x80" * 8, b"\xff" * 8,
+]  # fmt: skip
+#: Values that do not belong where they are put.
+WRONG: list[Any] = [
+    None, True, 0, 1, -1, 2**31, 2**63, 10**400, 0.5, -1e-300, 1e308, float("nan"), float("inf"), "", "a", "x" * 5000,
+    "\x1b[2J", "\ud800", "__class__", "../..", [], [[]], [0] * 1000, {}, {"a": 1},
 ]  # fmt: skip
 
 
@@ -89,10 +96,34 @@ def seeds(folder: Path) -> dict[str, Path]:
     kernels.save(kernels.Gaussian(1.0) * 2 + kernels.Matern(1.0, nu=1.5), place("sum.kernel"))
     kernels.save(kernels.Deep(kernels.MLP([3, 4], rng=0), original=kernels.Gaussian(1.0)), place("deep.kernel"))
     settings = {"steps": 2, "batch_size": 20, "hidden": [4], "log_every": 1, "noise": 2}
-    generative.train("gmmn", generative.load("digits"), place("run"), settings, rng=0, progress=False)
+    generative.train("gmmn", generative.load("digits"), place("gmmn.run"), settings, rng=0, progress=False)
     for part in ("samples", "tensorboard"):
-        _remove(folder / "run" / part)
+        _remove(folder / "gmmn.run" / part)
+    for name, reference in references().items():
+        reference.save(place(f"{name}.tellapart"))
+    monitor = references()["mixed"].monitor(rng=0, permutations=9, state=place("state.json"))
+    for day in range(3):
+        monitor.add(frame[day::3], f"day {day}")
     return made
+
+
+@cache
+def samples() -> dict[str, Any]:
+    """Rows of numbers, a table, and images."""
+    rng = np.random.default_rng(0)
+    mixed = pd.DataFrame(rng.normal(size=(60, 3)), columns=list("abc")).assign(
+        t=rng.choice(["u", "v", "w"], 60),
+        d=pd.date_range("2024-01-01", periods=60).astype(str),
+        k=rng.integers(9, size=60),
+    )
+    images = rng.integers(256, size=(40, 8, 8), dtype=np.uint8)
+    return {"rows": rng.normal(size=(60, 3)), "mixed": mixed, "images": images}
+
+
+@cache
+def references() -> dict[str, ta.Reference]:
+    """Of each of them."""
+    return {name: ta.Reference.fit(data, rng=0, missing="indicator") for name, data in samples().items()}
 
 
 def _remove(path: Path) -> None:
@@ -132,21 +163,57 @@ def damage(content: bytes, rng: random.Random, other: bytes) -> bytes:
     return bytes(changed)
 
 
+def distort(value: Any, rng: random.Random) -> Any:
+    """JSON with one of its values replaced by another."""
+    if isinstance(value, (dict, list)) and value and rng.random() < 0.93:
+        changed: Any = value.copy()
+        key = rng.choice(list(value) if isinstance(value, dict) else range(len(value)))
+        if rng.random() < 0.05:
+            del changed[key]
+        else:
+            changed[key] = distort(value[key], rng)
+        return changed
+    near = [value + 1, -value, value * 1e30] if isinstance(value, (int, float)) else []
+    return rng.choice([*WRONG, *near * 3])
+
+
+def distort_header(content: bytes, rng: random.Random) -> bytes:
+    """A safetensors file that says something else of its tensors, or in the facts that we put there."""
+    length = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8 : 8 + length])
+    if "__metadata__" in header and rng.random() < 0.9:
+        facts = distort(json.loads(header["__metadata__"]["tellapart"]), rng)
+        header["__metadata__"]["tellapart"] = json.dumps(facts)
+    else:
+        header = distort(header, rng)
+    changed = json.dumps(header).encode()
+    return len(changed).to_bytes(8, "little") + changed + content[8 + length :]
+
+
+def damage_file(path: Path, rng: random.Random, other: bytes) -> bytes:
+    """What is in a file, changed: bytes at random, or, where it is JSON or begins with it, what it says."""
+    content = path.read_bytes()
+    if path.suffix in (".safetensors", ".kernel", ".tellapart") and rng.random() < 0.7:
+        return distort_header(content, rng)
+    if path.suffix == ".json" and rng.random() < 0.7:
+        return json.dumps(distort(json.loads(content), rng)).encode()
+    return damage(content, rng, other)
+
+
 def spoil(source: Path, target: Path, rng: random.Random, other: bytes) -> None:
     """A damaged copy of a file, or of a folder with one file damaged."""
     if source.is_file():
-        target.write_bytes(damage(source.read_bytes(), rng, other))
+        target.write_bytes(damage_file(source, rng, other))
         return
     files = sorted(path for path in source.rglob("*") if path.is_file())
     victim = rng.choice(files)
     for path in files:
         copy = target / path.relative_to(source)
         copy.parent.mkdir(parents=True, exist_ok=True)
-        content = path.read_bytes()
         if path != victim:
-            copy.write_bytes(content)
+            copy.write_bytes(path.read_bytes())
         elif rng.random() < 0.9:  # or it is not there at all
-            copy.write_bytes(damage(content, rng, other))
+            copy.write_bytes(damage_file(path, rng, other))
 
 
 # --- Calls
@@ -176,16 +243,56 @@ def call_run(path: Path, rng: random.Random) -> None:
         generative.sample(path, 2, rng=0)
 
 
+def call_reference(path: Path, rng: random.Random) -> None:
+    reference = ta.Reference.load(path)
+    repr(reference), len(reference)
+    batch = random_table(rng) if rng.random() < 0.2 else samples()[path.stem][:4]
+    schema = rng.choice(["strict", "normal", "lenient"])
+    if rng.random() < 0.5:
+        reference.test(batch, 9, schema=schema, rng=0).summary()
+    else:
+        reference.monitor(permutations=9, deep=9, schema=schema, rng=0).add(batch)
+
+
+def call_state(path: Path, rng: random.Random) -> None:
+    monitor = references()["mixed"].monitor(rng=0, permutations=9, state=path)
+    if rng.random() < 0.3:
+        monitor.add(pd.DataFrame({"a": [1.0], "b": 2.0, "c": 3.0, "t": "u", "d": "2024-01-01", "k": 1}))
+    shown = [monitor.summary(), monitor.to_prometheus(), repr(monitor)]
+    strict_json(monitor.to_json())
+    if rng.random() < 0.3:
+        monitor.to_html(path.with_name("history.html"))
+        shown.append(path.with_name("history.html").read_text(encoding="utf-8"))
+    assert not any("\x1b" in text for text in shown)
+
+
+def strict_json(text: str) -> Any:
+    """What JSON says; NaN and infinities, which Python writes and nobody else reads, are an error."""
+
+    def refuse(name: str) -> None:
+        raise AssertionError(f"{name} in JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+#: Who reads a file, by its suffix.
+CALLS: dict[str, Callable[[Path, random.Random], None]] = {
+    ".kernel": call_kernel,
+    ".run": call_run,
+    ".tellapart": call_reference,
+    ".json": call_state,
+}
+
+
 def call_damaged(name: str, good: Path, work: Path, rng: random.Random, other: bytes) -> None:
     """A damaged copy of one of `seeds`, and whoever reads it."""
-    target = work / (f"{name}.safetensors" if name.endswith(".kernel") else name)
-    spoil(good, target, rng, other)
-    (call_kernel if name.endswith(".kernel") else call_run if name == "run" else call_reader)(target, rng)
+    spoil(good, work / name, rng, other)
+    CALLS.get(good.suffix, call_reader)(work / name, rng)
 
 
 def random_table(rng: random.Random) -> pd.DataFrame:
     """Columns of whatever kind."""
-    rows = rng.choice([0, 1, 2, 3, 17, 17, 17, 60])
+    rows = rng.choice([0, 1, 2, 3, 17, 17, 17, 60, 60])
     draws = np.random.default_rng(rng.randrange(2**32))
     numbers = [0.0, -0.0, 1.0, np.nan, np.inf, -np.inf, 1e39, 1e-310, 1.7e308, -1e300, 2.0**53 + 2, 1e15, 0.1]
     texts = [
@@ -222,8 +329,19 @@ def random_table(rng: random.Random) -> pd.DataFrame:
         lambda: [f"{value:,}" for value in draws.integers(0, 5000, rows)],
         lambda: [b"x"] * rows,
     ]  # fmt: skip
+    tame: list[Callable[[], Any]] = [
+        lambda: draws.normal(size=rows),
+        lambda: draws.integers(-3, 5, rows),
+        lambda: draws.choice(np.array(["u", "v", "\x1b[2J", "é\u202e", "<b>"], object), rows),
+        lambda: draws.random(rows) < 0.5,
+        lambda: np.full(rows, 1e9 * rng.random()),
+        lambda: pd.to_datetime(draws.integers(2**59, 2**60, rows)),
+        lambda: [f"{value:,}" for value in draws.integers(0, 5000, rows)],
+    ]
     names = ["a", "b", "", "a", "c\n", "{0}", "%s", "<b>", "x" * 500]
-    columns = [rng.choice(makers)() for _ in range(rng.choice([1, 1, 2, 3, 6]))]
+    # Half of them are such that something is computed, and not only refused.
+    chosen = makers if rng.random() < 0.5 else tame
+    columns = [rng.choice(chosen)() for _ in range(rng.choice([1, 1, 2, 3, 6]))]
     frame = pd.DataFrame(dict(enumerate(columns)))
     frame.columns = [rng.choice(names) + str(k if rng.random() < 0.9 else "") for k in range(len(columns))]
     return frame
@@ -237,18 +355,37 @@ def call_tables(folder: Path, rng: random.Random) -> None:
         for name, frame in (("x.csv", x), ("y.csv", y)):
             frame.to_csv(folder / name, index=False)
         x, y = folder / "x.csv", folder / "y.csv"  # type: ignore[assignment]
-    match rng.randrange(10):
+    match rng.randrange(13):
         case 0 | 1 | 2 | 3:
-            ta.two_sample_test(x, y, 9, **options).summary()
+            tested = ta.two_sample_test(x, y, 9, **options)
+            tested.summary()
+            strict_json(json.dumps(tested.to_dict()))
         case 4 | 5:
             ta.mmd_test(x, y, permutations=9, **options)
         case 6:
             ta.learned_test(x, y, rng.choice(["witness", "rbf"]), permutations=9, **options)
         case 7:
             read(x, **options)
+        case 8:
+            reference = ta.Reference.fit(x, **options)
+            reference.save(folder / "r.tellapart")
+            monitor = ta.Reference.load(folder / "r.tellapart").monitor(permutations=9, deep=9, schema="lenient", rng=0)
+            monitor.add(y)
+            assert reference.digest == monitor.reference.digest
+            strict_json(monitor.to_json())
+        case 9:
+            ranked = ta.rank(x, {"y": y, "x": x, "y again": y}, **options)
+            ranked.summary()
+            strict_json(ranked.to_json())
+        case 10:
+            by = rng.choice(list(x.columns)) if isinstance(x, pd.DataFrame) else "a0"
+            grouped = ta.k_sample_test(x, by, permutations=9, **options)
+            grouped.summary()
+            strict_json(grouped.to_json())
         case _:
-            found = ta.compare(x, y, kernel="rbf", permutations=19, stability=0, **options)
-            found.summary(), found.to_json()
+            found = ta.compare(x, y, kernel=rng.choice(["rbf", None]), permutations=19, stability=0, **options)
+            found.summary()
+            strict_json(found.to_json())
             found.to_html(folder / "r.html")
             assert "\x1b" not in (folder / "r.html").read_text(encoding="utf-8")
 

@@ -138,7 +138,7 @@ def test_a_reference_without_any_variation():
     ("change", "message"),
     [
         ("not json", "no JSON"),
-        ("[]", "none of a monitor"),
+        ("[]", "no JSON object"),
         ({"format": "x"}, "another version"),
         ({"reference": "x"}, "reference"),
         ({"alpha": 0.5}, "alpha"),

@@ -9,6 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .text import printable, shorten
+
+#: Characters of a problem that are shown: names and texts in files are as long as whoever wrote them liked.
+_LONGEST = 2_000
+
 
 def spell_keyword(name: str, value: Any) -> str:
     """An argument as it is written in Python; Ellipsis stands for whatever the user likes.
@@ -43,9 +48,9 @@ class InputError(ValueError):
         super().__init__(problem)
 
     def message(self, spell: Callable[[str, Any], str] = spell_keyword) -> str:
-        """Problem and advice, with arguments spelled by ``spell(name, value)``."""
+        """Problem and advice in one line, with arguments spelled by ``spell(name, value)``."""
         spelled = {name: spell(name.rstrip("_"), value) for name, value in self.options.items()}
-        return " ".join(filter(None, (self.problem, self.advice.format(**spelled))))
+        return printable(" ".join(filter(None, (shorten(self.problem, _LONGEST), self.advice.format(**spelled)))))
 
     def __str__(self) -> str:
         return self.message()

@@ -30,6 +30,8 @@ with suppress(ImportError):
 
 #: How files are called that are being written, and after how many seconds one may be what a killed process left.
 _PREFIX, _SUFFIX, _STALE = ".tellapart-", ".unfinished", 60.0
+#: Bytes that JSON may take when read, for each of its own.
+_PARSED = 20
 
 
 def check_writable(path: str | PathLike[str], what: str) -> None:
@@ -110,6 +112,23 @@ def atomic_write_text(path: str | PathLike[str], text: str) -> None:
 def write_json(path: str | PathLike[str], value: Any) -> None:
     """Write a JSON file that people can read."""
     atomic_write_text(path, json.dumps(value, indent=1) + "\n")
+
+
+def read_json(path: str | PathLike[str], what: str, **argument: Any) -> dict[str, Any]:
+    """Read the JSON object in a file; ``what`` it should be is said where there is none, and the argument that named it."""
+    advice = "".join(f"Give another {{{name}}}." for name in argument)
+    place = Path(path).expanduser()
+    if not place.is_file():
+        raise InputError(f"{what} is not a file: {path}.", advice, **argument)
+    if _PARSED * place.stat().st_size > available_memory():
+        raise InputMemoryError(f"{what} is larger than what can be read here: {path}.", advice, **argument)
+    try:
+        found = json.loads(place.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{what} is no JSON: {path}, {error}.", advice, **argument) from None
+    if not isinstance(found, dict):
+        raise InputError(f"{what} is no JSON object: {path}.", advice, **argument)
+    return found
 
 
 def write_tensors(path: str | PathLike[str], tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:

@@ -2,27 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+import stat
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import IO
+
+from .errors import InputError
+from .files import fcntl, try_lock
+from .text import printable
 
 
 @contextmanager
-def exclusive(path: str | PathLike[str]) -> Iterator[None]:
-    """Wait until no other process is within such a block for the same path.
+def exclusive(path: str | PathLike[str], on_wait: Callable[[], None]) -> Iterator[None]:
+    """Wait until no other process is within such a block for the same path; ``on_wait`` is called if that takes time.
 
     The lock is on a hidden file beside it, which stays; it ends with its process, however that ends. Where the system
     has no such locks (Windows), there is none.
     """
-    try:
-        fcntl: Any = import_module("fcntl")
-    except ImportError:
-        yield
-        return
     target = Path(path).expanduser()
-    with open(target.with_name(f".{target.name}.lock"), "a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with open_lock(target.with_name(f".{target.name}.lock")) as file:
+        if not try_lock(file):
+            on_wait()
+            fcntl.flock(file, fcntl.LOCK_EX)
         yield
+
+
+def open_lock(path: Path) -> IO[str]:
+    """A file to be locked, made if it is not there. No link is followed, and no pipe is waited for."""
+    # Windows has neither.
+    careful = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | careful, 0o666), "r+")
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise InputError(f"{printable(str(path))} is not a file.")
+    return file

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from types import UnionType
@@ -88,34 +88,34 @@ class Records:
                 raise InputError(f"It holds a {facts['class']!r} that is not known here: it is of another version.")
             values = {key: self.unpack(part, tensors, depth + 1) for key, part in facts["fields"].items()}
             hints = get_type_hints(kind)
-            odd = next((key for key, value in values.items() if not _fits(value, hints[key])), None)
+            odd = next((key for key, value in values.items() if not fits(value, hints[key])), None)
             if odd is not None:
                 raise InputError(f"Its {odd} of a {facts['class']} is not of the right type.")
             return kind(**values)
         raise InputError("Its header says what is not understood.")
 
 
-def _fits(value: Any, hint: Any) -> bool:
+def fits(value: Any, hint: Any) -> bool:
     """Whether a value is of the type that a field is declared with.
 
-    >>> _fits((1, 2), tuple[int, ...]), _fits((1, "a"), tuple[int, ...]), _fits(None, float | None)
+    >>> fits((1, 2), tuple[int, ...]), fits((1, "a"), tuple[int, ...]), fits(None, float | None)
     (True, False, True)
     """
     origin, arguments = get_origin(hint), get_args(hint)
     if hint is Any or getattr(hint, "_is_protocol", False):
         return True
     if origin in (Union, UnionType):
-        return any(_fits(value, part) for part in arguments)
+        return any(fits(value, part) for part in arguments)
     if origin is Literal:
         return isinstance(value, str) and value in arguments
     if origin is tuple:
         if arguments[1:] == (...,):
-            return isinstance(value, tuple) and all(_fits(part, arguments[0]) for part in value)
-        return isinstance(value, tuple) and len(value) == len(arguments) and all(map(_fits, value, arguments))
+            return isinstance(value, tuple) and all(fits(part, arguments[0]) for part in value)
+        return isinstance(value, tuple) and len(value) == len(arguments) and all(map(fits, value, arguments))
     if origin is dict:
-        return isinstance(value, dict) and all(_fits(part, arguments[1]) for part in value.values())
+        return isinstance(value, dict) and all(fits(part, arguments[1]) for part in value.values())
     if hint is float:
-        return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+        return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
     if hint is int and isinstance(value, bool):
         return False
     return isinstance(value, origin or hint)

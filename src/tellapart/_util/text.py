@@ -9,13 +9,13 @@ import re
 _ACTING = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
-def printable(text: str) -> str:
-    """The text with what would act instead of being seen spelled out.
+def printable(text: str, keep: str = "") -> str:
+    """The text with what would act instead of being seen spelled out, but for characters to keep.
 
     >>> print(printable("a\\x1b[2Jb"))
     a\\x1b[2Jb
     """
-    return _ACTING.sub(lambda match: ascii(match[0])[1:-1], text)
+    return _ACTING.sub(lambda match: match[0] if match[0] in keep else ascii(match[0])[1:-1], text)
 
 
 def shorten(text: str, most: int) -> str:

@@ -7,6 +7,7 @@ import os
 import sys
 
 from .._util.errors import OutputError
+from .._util.text import printable
 
 #: What to write where an encoding lacks a character.
 _PLAIN = {"≤": "<=", "≥": ">=", "×": "x", "…": "...", "–": "-", "−": "-", "²": "^2", "√": "sqrt ", "α": "alpha"}
@@ -35,7 +36,7 @@ def prepare_streams() -> None:
 def say(text: str = "") -> None:
     """Print a line at once. If nobody reads any more (``| head -1``), go on without a word."""
     try:
-        print(text, flush=True)
+        print(printable(text, keep="\n\t"), flush=True)
     except OSError as error:
         # What is still in the buffer would fail again when Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -46,7 +47,7 @@ def say(text: str = "") -> None:
 def complain(text: str) -> None:
     """Print a line to standard error."""
     try:
-        print(f"tellapart: {text}", file=sys.stderr, flush=True)
+        print(f"tellapart: {printable(text)}", file=sys.stderr, flush=True)
     except OSError:  # a closed pipe, or a full disk: there is no other place to say it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .options import add_output, check_output, count, existing, seed, write_output
+from .output import complain
 
 if TYPE_CHECKING:
     from ..twosample import BatchRecord, Monitor
@@ -75,7 +77,8 @@ def run(options: argparse.Namespace) -> int:
     control: Control = options.control or ("holm" if options.state is None else "anytime")
     horizon = options.horizon or (len(options.new) if options.state is None else 50)
     # Two at a time would each write what it knows, and forget the other's batches.
-    with nullcontext() if options.state is None else exclusive(options.state):
+    wait = partial(complain, f"waiting for another process that is adding to {options.state}")
+    with nullcontext() if options.state is None else exclusive(options.state, wait):
         monitor = Monitor(
             reference,
             options.alpha,

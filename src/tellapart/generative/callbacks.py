@@ -61,6 +61,8 @@ class LogFile(Callback):
 
 def read_log(path: Path, last: int | None = None) -> list[dict[str, Any]]:
     """The lines of a log up to a step; a line that was cut off is left out."""
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path} is not a file. Remove it, or choose another folder.")
     lines = path.read_text(errors="replace").splitlines(keepends=True) if path.exists() else []
     entries = []
     for number, line in enumerate(lines, 1):

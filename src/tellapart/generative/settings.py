@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import Field, asdict, dataclass, field, fields
 from difflib import get_close_matches
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from .._util.errors import InputError
+from .._util.records import fits
 
 S = TypeVar("S", bound="Settings")
 
@@ -102,7 +102,7 @@ def _convert(entry: Field[Any], value: Any, kind: Any) -> Any:
             raise InputError(f"{name} must be true or false, but is {value!r}.")
         return value
     from_zero = "may be zero" in entry.metadata
-    number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    number = fits(value, float)
     if not number or (kind is int and value != int(value)) or value < 0 or (value == 0 and not from_zero):
         wanted = "a whole number" if kind is int else "a number"
         raise InputError(f"{name} must be {wanted} {'from' if from_zero else 'above'} 0, but is {value!r}.")

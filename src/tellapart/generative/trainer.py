@@ -22,6 +22,7 @@ from .._util import workers
 from .._util.errors import InputError, InputMemoryError
 from .._util.files import try_lock, write_tensors
 from .._util.interrupts import stopping_between_steps
+from .._util.locks import open_lock
 from .._util.memory import available_memory
 from .._util.progress import ProgressLike, progress_bar
 from .._util.rng import RNG, seed_of
@@ -162,11 +163,10 @@ class Trainer:
 
         The lock is the system's: it ends with the process that has it, however that ends.
         """
-        with (self.out / ".lock").open("a+") as file:
+        with open_lock(self.out / ".lock") as file:
             if not try_lock(file):
-                file.seek(0)
                 raise InputError(
-                    f"Process {file.read().strip() or '(unknown)'} is training in {self.out}. Wait for its end, or "
+                    f"Process {file.read(20).strip() or '(unknown)'} is training in {self.out}. Wait for its end, or "
                     "choose another folder."
                 )
             file.truncate(0)

@@ -8,6 +8,7 @@ from typing import Any
 
 from .._util.extras import extra
 from .._util.files import atomic_write_text
+from .._util.text import printable
 from . import check_installed
 from .words import keep_units
 
@@ -31,7 +32,8 @@ def render_sheet(template: str, values: dict[str, Any]) -> str:
         lstrip_blocks=True,
     )
     environment.filters["sentence"] = keep_units
-    return str(environment.get_template(template).render(values | {"version": __version__}))
+    page = str(environment.get_template(template).render(values | {"version": __version__}))
+    return printable(page, keep="\n\t")
 
 
 def evidence_share(pvalue: float) -> float:

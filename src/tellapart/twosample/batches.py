@@ -5,11 +5,16 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, get_type_hints
 
+from .._util.records import fits
 from .._util.shown import Shown
 from .findings import Finding
+
+#: What is stored of a column that differs, and of a deviation from the schema.
+_COLUMN = {"name": str, "kind": str, "effect": float | None, "words": str, "pvalue": float}
+_DEVIATION = {"kind": str, "column": str, "count": int}
 
 
 @dataclass(frozen=True)
@@ -61,14 +66,24 @@ class BatchRecord(Shown):
     @classmethod
     def from_dict(cls, known: Mapping[str, Any], number: int) -> BatchRecord:
         """The same from plain values, of batch ``number``; a complaint (ValueError) if they are not of one."""
-        problem = f"batch {number} is not what it should be"
-        if set(known) != {f.name for f in fields(cls)} or known["number"] != number:
-            raise ValueError(problem)
         values: dict[str, Any] = {k: tuple(value) if isinstance(value, list) else value for k, value in known.items()}
-        record = cls(**values)
-        if not (0 < float(record.pvalue) <= 1 and isinstance(record.name, str) and float(record.capital) >= 0):
-            raise ValueError(problem)
-        return record
+        if not (_fit(values, get_type_hints(cls)) and cls(**values)._is_sound(number)):
+            raise ValueError(f"batch {number} is not what it should be")
+        return cls(**values)
+
+    def _is_sound(self, number: int) -> bool:
+        """Whether its values can be those of batch ``number``."""
+        if not all(_fit(one, _COLUMN) for one in self.columns) or not all(_fit(o, _DEVIATION) for o in self.deviations):
+            return False
+        pvalues = [self.pvalue, 1.0 if self.level is None else self.level, *(one["pvalue"] for one in self.columns)]
+        return (
+            self.number == number and min(self.rows, self.fresh, self.capital) >= 0 and all(0 < p <= 1 for p in pvalues)
+        )
+
+
+def _fit(values: Mapping[str, Any], types: Mapping[str, Any]) -> bool:
+    """Whether these are the keys, and the values are of these types."""
+    return set(values) == set(types) and all(fits(values[key], types[key]) for key in types)
 
 
 def describe_finding(one: Finding) -> dict[str, Any]:

@@ -121,6 +121,7 @@ def _check(contents: Any) -> None:
     plan, width = forms.plan, schema.width
     claim(isinstance(schema, Schema) and isinstance(forms, FixedForms) and isinstance(rows, Tensor), "parts")
     claim(rows.ndim == 2 and rows.is_floating_point() and len(rows) >= 1 and rows.shape[1] == width, "rows")
+    claim(len(rows) <= contents.total < 2**53 and contents.seed >= 0, "rows")
     schema.check()
     shape = schema.image_shape
     claim(plan.layout == layout_of(schema, contents.constants), "columns")

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from .._util.errors import InputError
-from .._util.files import write_json
+from .._util.files import read_json, write_json
 from .._util.progress import ProgressLike
+from .._util.records import fits
 from .._util.rng import RNG, seed_of
 from .._util.schema import stamp
 from .._util.shown import Shown
@@ -98,8 +99,10 @@ class Monitor(Shown):
         self.max_memory, self.threads = max_memory, threads
         self.records: list[BatchRecord] = []
         self.bets = Bets(reference)
-        known = _read_state(self.state) if self.state is not None and self.state.exists() else None
-        self.seed = seed_of(rng) if known is None or rng is not None else int(known.get("seed", 0))
+        known = None
+        if self.state is not None and self.state.exists():
+            known = read_json(self.state, "The state", state=...)
+        self.seed = seed_of(rng) if known is None or rng is not None else _stored_seed(known)
         if known is not None:
             self._restore(known)
 
@@ -284,15 +287,15 @@ class Monitor(Shown):
         ):
             if known.get(name) != own:
                 raise InputError(
-                    f"{where} has {name} {known.get(name)!r}, and cannot go on with {own!r}.",
+                    f"{where} has {name} {known.get(name)!r:.60}, and cannot go on with {own!r}.",
                     "Give the same as before, or another {state}.",
                     state=...,
                 )
         try:
             self.bets.restore(known)
             self.records = [BatchRecord.from_dict(one, number) for number, one in enumerate(known["batches"])]
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise InputError(f"{where} is damaged: {error}.", "Give another {state}.", state=...) from error
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+            raise InputError(f"{where} is damaged: {error!s:.100}.", "Give another {state}.", state=...) from error
         if self.bets.betting.batches != len(self.records):
             raise InputError(f"{where} is damaged: its counts do not agree.", "Give another {state}.", state=...)
 
@@ -306,14 +309,10 @@ def _derive(seed: int, number: int, which: int) -> int:
     return int(np.random.SeedSequence([seed, number, which]).generate_state(1, np.uint64)[0] >> 1)
 
 
-def _read_state(path: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"The state in {path} is no JSON: {error}.", "Give another {state}.", state=...) from None
-    if not isinstance(found, dict):
-        raise InputError(f"The state in {path} is none of a monitor.", "Give another {state}.", state=...)
-    return found
+def _stored_seed(known: Mapping[str, Any]) -> int:
+    """The seed in a state; one that is none is found out when the state is compared."""
+    seed: Any = known.get("seed")
+    return seed if fits(seed, int) and seed >= 0 else 0
 
 
 def _counted(count: int, what: str) -> str:

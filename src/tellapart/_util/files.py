@@ -115,7 +115,7 @@ def write_json(path: str | PathLike[str], value: Any) -> None:
 
 
 def read_json(path: str | PathLike[str], what: str, **argument: Any) -> dict[str, Any]:
-    """Read the JSON object in a file; ``what`` it should be is said where there is none, and the argument that named it."""
+    """Read the JSON object in a file; a complaint says ``what`` it should be, and which argument named it."""
     advice = "".join(f"Give another {{{name}}}." for name in argument)
     place = Path(path).expanduser()
     if not place.is_file():

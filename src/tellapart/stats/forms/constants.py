@@ -26,16 +26,16 @@ MAX_PAIRS = 2_000
 MAX_ADDITIVE = 600
 #: Patches: centres, their side at the most, images that they are drawn from.
 PATCHES, PATCH_SIDE, PATCH_IMAGES = 64, 5, 400
-#: Exponents of the power mean of 1/p: high where forms are alike (bandwidths), lower where they are many and different
-#: (columns, pairs), 1 (the harmonic mean of p) where they are few and different (kinds of forms, families).
-SHARP, MANY_FORMS, FLAT = 2.0, 1.5, 1.0
+#: Exponents of the power mean of 1/p: 1 is the harmonic mean of p, and a high one the maximum. High where one of many
+#: carries a difference (pairs), lower where several may (bandwidths, columns), 1 for kinds of forms and for families.
+PAIRS_EXPONENT, KERNELS_EXPONENT, COLUMNS_EXPONENT, FLAT = 4.0, 2.0, 1.5, 1.0
 #: Weights of families, of tables and of images: kernels given by the user count as the kernel of ours. Those of columns
 #: and of pairs are multiplied by n / (n + HALF_WEIGHT) for n of them: what few columns have, a kernel sees as well.
 HALF_WEIGHT = 4
 WEIGHTS = {"kernel": 2.5, "coordinates": 1.0, "pairs": 1.0, "given": 2.5}
 IMAGE_WEIGHTS = {"kernel": 1.0, "coordinates": 1.0, "patches": 2.0, "given": 2.0}
 #: Weights of the largest column and of all columns together, of tables and of images; and likewise of pairs.
-COLUMN_WEIGHTS, PIXEL_WEIGHTS, PAIR_WEIGHTS = (1.0, 1.0), (1.0, 4.0), (4.0, 1.0)
+COLUMN_WEIGHTS, PIXEL_WEIGHTS, PAIR_WEIGHTS = (1.0, 1.0), (1.0, 4.0), (8.0, 1.0)
 #: Where scores of families are aligned: two upper quantiles over the labellings, and the steepest that it may get.
 TAILS, STEEPEST = (0.15, 0.03), 8.0
 #: Scores closer than this count as tied: above the rounding of float32 sums.

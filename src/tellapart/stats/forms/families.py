@@ -11,7 +11,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .constants import COLUMN_WEIGHTS, COSINES, FLAT, MANY_FORMS, PAIR_WEIGHTS, PIXEL_WEIGHTS, SHARP
+from .constants import (
+    COLUMN_WEIGHTS,
+    COLUMNS_EXPONENT,
+    COSINES,
+    FLAT,
+    KERNELS_EXPONENT,
+    PAIR_WEIGHTS,
+    PAIRS_EXPONENT,
+    PIXEL_WEIGHTS,
+)
 from .contrasts import Contrasts
 from .features import FeaturePlan, Member
 from .ranks import in_order
@@ -83,7 +92,7 @@ class Judge:
             for name in found.names
         ]
         best = int(np.argmax(np.where(varies, scores[:, self.observed], -1)))
-        return Answer(power_mean(scores[varies], SHARP), names[best])
+        return Answer(power_mean(scores[varies], KERNELS_EXPONENT), names[best])
 
     def coordinates(self) -> tuple[Answer | None, list[Part]]:
         """The family of single columns: each of them, and all together."""
@@ -104,7 +113,7 @@ class Judge:
         scores = np.concatenate(own)
         parts = self._parts(scores, kinds)
         best = int(np.argmax(scores[:, self.observed]))
-        largest = Answer(power_mean(scores, MANY_FORMS), f"column {best}")
+        largest = Answer(power_mean(scores, COLUMNS_EXPONENT), f"column {best}")
         if len(scores) == 1:
             return largest._replace(carrier="its only column"), parts
         together = self._together(shared)
@@ -132,7 +141,7 @@ class Judge:
         signs = self._signs(self.contrasts.observed(P)).tolist()
         parts = self._parts(own, [((a, b), "dependence", s) for a, b, s in zip(i, j, signs, strict=True)])
         best = int(np.argmax(own[:, self.observed]))
-        largest = Answer(power_mean(own, MANY_FORMS), f"column:{i[best]},{j[best]}")
+        largest = Answer(power_mean(own, PAIRS_EXPONENT), f"column:{i[best]},{j[best]}")
         total, varies = column_scores(squares.sum(0)[None])
         if len(used) == 1 or not varies[0]:
             return largest, parts

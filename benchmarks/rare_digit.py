@@ -2,8 +2,8 @@
 
     python benchmarks/rare_digit.py [--rows 500] [--repetitions 1000]
 
-The problem is that of ``power.py`` (each digit in turn). No test of images can see more than one of the true labels: χ² of
-all ten counts, which does not know what digit it is; and the two counts of that digit, for a test that is told.
+The problem is that of ``power.py`` (each digit in turn). No test of images can be expected to see more than one of the
+true labels: χ² of all ten counts, which does not know what digit it is; and of that digit, for a test that is told.
 """
 
 from __future__ import annotations

@@ -41,4 +41,5 @@ def test_what_was_planted_is_named_in_95_of_100(table, change):
     found = planted.run(table, change, range(3000, 3100), 199)
     print(table, change, found)
     assert found["right"] >= 0.95
-    assert found["false"] <= 0.05 + 3 * (0.05 * 0.95 / 100) ** 0.5
+    # None where the change reaches every column: nothing that is named would be wrong.
+    assert (found["false"] or 0.0) <= 0.05 + 3 * (0.05 * 0.95 / 100) ** 0.5

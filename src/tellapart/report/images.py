@@ -65,7 +65,10 @@ def _lead(c: Comparison, found: PixelMap, names: tuple[str, str]) -> str:
     if not c.reject():
         return "Since the test as a whole found nothing, no pixel is named, and the map is empty."
     if not found.named.any():
-        return "No pixel is shown to differ by itself: the difference lies in how pixels go together."
+        return (
+            "No pixel is shown to differ by itself: the difference lies in how pixels go together, or it is spread "
+            "thinly over many of them."
+        )
     return (
         f"{int(found.named.sum()):,} of {found.named.size:,} pixels differ by themselves, and only these are coloured: "
         f"blue where {names[0]} is brighter or varies more, orange where {names[1]} does. The chance that any pixel is "

@@ -124,9 +124,11 @@ def null_figure(c: Comparison) -> Figure:
     plot.hover(
         edges, (f"{number(a)} to {number(b)}: {n} draws" for a, b, n in zip(edges[:-1], edges[1:], counts, strict=True))
     )
+    # The label of the line on the right stands above the other line, which ends below it.
+    above = bool(test.statistic >= threshold or math.isinf(threshold))
     if not math.isinf(threshold):
-        plot.vertical(threshold, "threshold", f"threshold at level {level:g}")
-    plot.vertical(test.statistic, "observed", f"observed {number(test.statistic)}", row=1)
+        plot.vertical(threshold, "threshold", f"threshold at level {level:g}", row=not above)
+    plot.vertical(test.statistic, "observed", f"observed {number(test.statistic)}", row=above)
     reach = int((draws >= test.statistic).sum())
     what = "the tested rows" if isinstance(c.test, LearnedTest) else "all rows"
     caption = (

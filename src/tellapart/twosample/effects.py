@@ -28,8 +28,9 @@ _Z = 1.959964
 class Effects:
     """Means, deviations, shares and correlations of each sample, and what they say of a difference.
 
-    Intervals have 95 % confidence for each effect by itself: by the delta method from third and fourth moments, so that
-    no law of the columns is assumed; and from sums over whole groups, or pairs, where rows belong together.
+    Intervals have 95 % confidence for each effect by itself: by the delta method (spreads: the jackknife) from third
+    and fourth moments, so that no law of the columns is assumed; and from sums over whole groups, or pairs, where rows
+    belong together.
     """
 
     def __init__(
@@ -51,7 +52,7 @@ class Effects:
             of_row = None if units is None else units[pooled.order]
             self.variances = sum_variances(pooled.points, labels, places, self.moments, of_row, compute)
         # What few rows leave unknown of a variance: Student's t, nearly.
-        free = max(float(self.rows.min()) - 1, 1.0)
+        free = max(_fewest(units, sizes) - 1.0, 1.0)
         self._quantile = _Z + (_Z**3 + _Z) / (4 * free)
 
     def describe_columns(self, parts: Sequence[Part]) -> list[Finding]:
@@ -179,6 +180,13 @@ class Effects:
         if interval is not None:
             interval = max(interval[0], -2.0), min(interval[1], 2.0)
         return effect, interval, f"{words} ({_fixed(effect, '+.2f')}{_bracket(interval, '+.2f')})", values
+
+
+def _fewest(units: Array | None, sizes: Sequence[int]) -> int:
+    """The rows of the smallest sample, or its units where rows belong together."""
+    if units is None:
+        return min(sizes)
+    return min(len(np.unique(part)) for part in np.split(units, np.cumsum(sizes)[:-1]))
 
 
 def share_interval(shares: Array, sizes: Array) -> tuple[float, float]:

@@ -198,7 +198,7 @@ def sum_variances(
 
 @dataclass(frozen=True, eq=False)
 class Influence:
-    """What a row adds to the effects: (rows, effects), the first-order term of the delta method."""
+    """What a row adds to the effects: (rows, effects), the first-order term of the delta method or of the jackknife."""
 
     places: Places
     moments: Moments
@@ -224,7 +224,11 @@ class Influence:
         off = (Z - offsets) * mask
         squares = (off**2 - deviations**2) * mask
         location = (sign * off / (counts * within) - shift * squares / (2 * within**2 * total)) * larger
-        scale = sign * squares / (2 * counts * deviations.clamp(min=1e-300) ** 2) * larger
+        # What the log of the deviation loses without the row (the jackknife): few rows far out count more than by the
+        # delta method, whose intervals would be too short.
+        others = (counts - 1).clamp(min=1)
+        lever = (off / deviations.clamp(min=1e-300)) ** 2 / others
+        scale = -sign / 2 * (torch.log1p(-lever.clamp(max=1 - 0.5 / counts)) + (counts / others).log()) * mask / larger
         mean = sign * (raw - torch.from_numpy(m.plain_means[k])) / float(m.rows[k])
         return torch.cat([location, scale, mean, self._pairs(Z, there, k, sign)], 1)
 

@@ -57,7 +57,7 @@ class Environment:
 
     def pip(self, *words: object) -> None:
         """Install, quietly."""
-        command = [self.bin / "python", "-m", "pip", "--disable-pip-version-check", "install", "-q"]
+        command = [self.bin / "python", "-m", "pip", "--disable-pip-version-check", "install", "-q", "--no-compile"]
         words = (*command, "-c", ROOT / "constraints.txt", *words)
         subprocess.run(words, check=True, cwd=self.folder, capture_output=True, text=True)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
+import pandas
 import polars
 import pyarrow.parquet
 import pytest
@@ -189,6 +191,15 @@ def test_snapshots(run, pytester, monkeypatch):
     assert [path.read_bytes() for path in stored] == before
     run(SNAPSHOT, "--tellapart-update").assert_outcomes(passed=1)
     assert [path.read_bytes() for path in stored] != before
+
+
+def test_the_file_to_begin_with_of_the_page(run, pytester):
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "drift-in-ci.md").read_text(encoding="utf-8")
+    code = re.search(r"`test_drift\.py` to begin with:\n\n```python\n(.*?)```", page, re.DOTALL)[1]
+    for seed, name in enumerate(("reference", "today")):
+        pandas.DataFrame(draw(seed), columns=["a", "b", "c"]).to_csv(pytester.path / f"{name}.csv", index=False)
+    run(code).assert_outcomes(passed=3)
+    assert len(list(pytester.path.glob("__distributions__/test_it/*.parquet"))) == 1
 
 
 def test_the_plugin_imports_nothing_heavy():

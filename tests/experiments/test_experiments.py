@@ -49,6 +49,7 @@ def test_speed_times_methods_that_agree(compiled, tmp_path, monkeypatch, capsys)
     for sums in (speed._published_sums, speed._block_sums):
         sums.cache_clear()
     assert "kernel included" in capsys.readouterr().out
+    assert "The paper's algorithm takes" in speed.found(result)
     assert (tmp_path / "speed.png").stat().st_size > 1000
     assert json.loads((tmp_path / "speed.json").read_text())["paper"]["seconds"]["one pass"] == 12
     at_reference = [row for row in result["by_threads"] if row["threads"] == 1]
@@ -68,6 +69,7 @@ def test_blobs_writes_its_curves_and_resumes(tmp_path, monkeypatch, capsys):
     assert "max t" in capsys.readouterr().out
     assert (tmp_path / "blobs.png").stat().st_size > 1000
     curves = first["curves"]
+    assert f"is worth a rejection rate of {curves['t']['mean'][1]:.2f}" in blobs.found(first)
     assert curves["best"]["mean"][1] >= max(curves[name]["mean"][1] for name in ("t", "mmd", "power", "median"))
     assert all(0 <= value <= 1 for curve in curves.values() for value in curve["mean"])
     monkeypatch.setattr(blobs, "trial", None)  # what is done is not done again
@@ -177,6 +179,7 @@ def test_planted_defects_are_pointed_to(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(planted, "COLUMN", 3)
     first = planted.run(tmp_path, quick=True)
     assert "no defect, witness: 2 repetitions" in capsys.readouterr().out
+    assert f"{first['dead column']['of the column']} of" in planted.found(first)
     assert first["dead column"]["pvalue"] <= 0.01
     assert first["dead column"]["pixels named"] == first["dead column"]["of the column"] > 3
     assert first["turned images"]["marked"][1] == 0.05
@@ -213,6 +216,7 @@ def test_streaming_needs_more_rows(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(streaming, "EFFORT", {"quick": (12, 39, 2**12)})
     result = streaming.run(tmp_path, quick=True)
     assert "quadratic time" in capsys.readouterr().out
+    assert f"slopes of {result['slopes']['shift']['linear']:.2f} and" in streaming.found(result)
     for needed in result["needed"].values():
         assert all(a > b > 0 for a, b in zip(needed["linear"], needed["quadratic"], strict=True))
     monkeypatch.setattr(streaming, "rejects", None)
@@ -276,6 +280,7 @@ def test_images_of_other_sizes_and_in_colour(tmp_path, monkeypatch, capsys):
     assert "12 × 10" in capsys.readouterr().out
     assert [one["shape"] for one in result["runs"]] == [[12, 10]] * 2 + [[16, 16, 3]] * 2
     assert result["command"].endswith("clothes")
+    assert "GMMN on codes on clothes: AUC" in other_images.found(result)
     assert (tmp_path / "other_images.png").stat().st_size > 1000
 
 

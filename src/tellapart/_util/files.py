@@ -114,20 +114,17 @@ def write_json(path: str | PathLike[str], value: Any) -> None:
     atomic_write_text(path, json.dumps(value, indent=1) + "\n")
 
 
-def read_json(path: str | PathLike[str], what: str) -> dict[str, Any]:
-    """Read the JSON object in a file; ``what`` it should be is said where there is none."""
+def read_json(path: str | PathLike[str], what: str) -> Any:
+    """What a JSON file says; ``what`` it is stands in complaints."""
     place = Path(path).expanduser()
     if not place.is_file():
-        raise InputError(f"{what} is not a file: {path}.")
+        raise InputError(f"{what} is not a file.")
     if _PARSED * place.stat().st_size > available_memory():
-        raise InputMemoryError(f"{what} is larger than what can be read here: {path}.")
+        raise InputMemoryError(f"{what} is larger than what can be read here.")
     try:
-        found = json.loads(place.read_bytes())
+        return json.loads(place.read_bytes())
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{what} is no JSON: {path}, {error}.") from None
-    if not isinstance(found, dict):
-        raise InputError(f"{what} is no JSON object: {path}.")
-    return found
+        raise InputError(f"{what} is no JSON: {error}.") from None
 
 
 def write_tensors(path: str | PathLike[str], tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:

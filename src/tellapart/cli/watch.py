@@ -82,8 +82,13 @@ def run(options: argparse.Namespace) -> int:
             threads=options.threads,
         )
         progress = False if options.quiet else None
-        found = [monitor.add(existing(new), Path(new).name or new, progress=progress) for new in options.new]
-        if options.prometheus is not None:
-            atomic_write_text(options.prometheus, monitor.to_prometheus())
-        write_output(options, monitor, monitor.summary())
+        found = []
+        try:
+            for new in options.new:
+                found.append(monitor.add(existing(new), Path(new).name or new, progress=progress))
+        finally:  # whatever is wrong with the next file
+            if found:
+                if options.prometheus is not None:
+                    atomic_write_text(options.prometheus, monitor.to_prometheus())
+                write_output(options, monitor, monitor.summary())
     return int(options.fail_on_difference and any(one in monitor.alarms for one in found))

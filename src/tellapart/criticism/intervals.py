@@ -17,11 +17,13 @@ def auc_interval(auc: float, variance: float, smaller: int) -> tuple[float, floa
     """The interval of an AUC with this variance, on the logit scale; ``smaller`` is the size of the smaller sample.
 
     Where the samples are separated altogether there is no variance: then all of ``smaller`` disjoint pairs of rows are
-    in order, which has probability at most AUC^smaller.
+    in order, which has probability at most AUC^smaller. Where all rows are tied, there is nothing that could vary.
     """
-    if auc in (0.0, 1.0) or variance <= 0:
+    if auc in (0.0, 1.0):
         reach = 0.025 ** (1 / smaller)
         return (reach, 1.0) if auc > 0.5 else (0.0, 1 - reach)
+    if variance <= 0:
+        return auc, auc
     logit = math.log(auc / (1 - auc))
     width = _Z * math.sqrt(variance) / (auc * (1 - auc))
     low, high = (1 / (1 + math.exp(-min(max(logit + side, -700), 700))) for side in (-width, width))

@@ -144,4 +144,4 @@ def make_label(name: str, origin: str) -> str:
     >>> print(make_label("X", "a\\x1b[2Jb.csv"))
     X (a\\x1b[2Jb.csv)
     """
-    return f"{name} ({printable(origin)})" if origin else name
+    return f"{name} ({printable(origin)})" if origin and origin != name else name

@@ -25,8 +25,7 @@ from ..engine import MemoryLike, computing
 from ..stats.betting import Betting, Group
 from ..stats.forms.constants import COSINES
 from ..stats.forms.fixed import FixedForms
-from ..stats.pvalues import check_level, rejects
-from .auto import check_count
+from ..stats.pvalues import check_draws, check_level, rejects
 from .control import GUARANTEES, Control, flag_history, spend_levels
 from .reference import Reference
 
@@ -146,7 +145,7 @@ class Monitor(Shown):
         if control not in GUARANTEES:
             raise InputError(f"control={control!r} is not known. Choose one of {', '.join(map(repr, GUARANTEES))}.")
         for name, value in (("permutations", permutations), ("deep", deep), ("horizon", horizon)):
-            check_count(value, name)
+            check_draws(value, name)
         self.reference, self.alpha, self.control = reference, alpha, control
         self.state = None if state is None else Path(state).expanduser()
         self.permutations, self.deep, self.horizon, self.schema = permutations, deep, horizon, schema
@@ -155,7 +154,7 @@ class Monitor(Shown):
         self.features = BetFeatures.of(reference)
         self.betting = Betting(self.features.groups)
         self.used = 0
-        known = read_json(self.state, "The state") if self.state is not None and self.state.exists() else None
+        known = _read_state(self.state) if self.state is not None and self.state.exists() else None
         self.seed = seed_of(rng) if known is None or rng is not None else _stored_seed(known)
         if known is not None:
             self._restore(known)
@@ -421,6 +420,13 @@ def _describe(one: Any) -> dict[str, Any]:
 
 def _plain(record: BatchRecord) -> dict[str, Any]:
     return {key: list(value) if isinstance(value, tuple) else value for key, value in vars(record).items()}
+
+
+def _read_state(path: Path) -> dict[str, Any]:
+    found = read_json(path, f"The state in {path}")
+    if not isinstance(found, dict):
+        raise InputError(f"The state in {path} is none of a monitor.", "Give another {state}.", state=...)
+    return found
 
 
 def _stored_seed(known: Mapping[str, Any]) -> int:

@@ -21,6 +21,7 @@ from .._util.progress import ProgressLike
 from .._util.records import Records
 from .._util.rng import RNG, seed_of
 from ..data import Points
+from ..data.limits import check_count
 from ..data.mixed import Mixed, Unit
 from ..data.options import check_reading
 from ..data.schema import PARTS as SCHEMA_PARTS
@@ -31,7 +32,8 @@ from ..stats.forms.features import sketch_rows
 from ..stats.forms.fixed import PARTS as FORMS_PARTS
 from ..stats.forms.fixed import FixedForms, judge_with
 from ..stats.forms.landmarks import GaussianFeatures
-from .auto import check_count, run_auto, warn_of_floor
+from ..stats.pvalues import check_draws
+from .auto import run_auto, warn_of_floor
 from .designs import Design
 from .findings import TwoSampleResult
 
@@ -157,8 +159,7 @@ class Reference:
         ('1',)
         """
         seed = seed_of(rng)
-        if keep is not None:
-            check_count(keep, "keep")
+        check_count(keep, "keep")
         options = check_reading({"features": features, "rng": seed, "max_memory": max_memory, **reading})
         schema, points, notes = Schema.fit(X, options)
         if len(points) < FEWEST:
@@ -208,7 +209,7 @@ class Reference:
             As in `two_sample_test`.
         """
         seed = seed_of(rng)
-        check_count(permutations)
+        check_draws(permutations)
         opened = self.open(batch, name, schema)
         with computing(max_memory, None, progress, threads, title="Reference.test") as compute:
             result = self.run(opened, permutations, seed, compute)

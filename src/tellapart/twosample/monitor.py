@@ -431,8 +431,8 @@ def _read_state(path: Path) -> dict[str, Any]:
 
 def _stored_seed(known: Mapping[str, Any]) -> int:
     """The seed in a state; one that is none is found out when the state is compared."""
-    seed = known.get("seed")
-    return seed if fits(seed, int) and seed >= 0 else 0
+    seed: Any = known.get("seed")
+    return int(seed) if fits(seed, int) and seed >= 0 else 0
 
 
 #: What is stored of a column that differs, and of a deviation from the schema.

@@ -77,10 +77,12 @@ def _serve() -> None:
     import pandas  # noqa: F401
     import pyarrow.json
     import pyarrow.parquet  # noqa: F401
+    import torch._dynamo  # what optimisers import when they are made
+    import torch.utils.tensorboard  # noqa: F401
     import zarr  # noqa: F401
 
     from tellapart import criticism, generative, report  # noqa: F401
-    from tellapart.cli import compare, sample, test, train  # noqa: F401
+    from tellapart.cli import compare, rank, reference, sample, test, train, watch  # noqa: F401
 
     answers, sys.stdout = sys.stdout, sys.stderr
     for line in sys.stdin:

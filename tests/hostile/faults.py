@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -425,10 +425,10 @@ def main() -> int:
     for name in FAULTS:
         if given.only in name:
             begin = time.monotonic()
-            with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, suppress(OSError):
+            with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
                 try:
                     found = run(name, given.share, Path(folder), given.seed)
-                except (AssertionError, subprocess.TimeoutExpired) as error:
+                except (AssertionError, OSError, subprocess.TimeoutExpired) as error:
                     found = f"FAILED: {error}"
                     failed += 1
             print(f"{name:18} {time.monotonic() - begin:6.0f} s  {found}", flush=True)

@@ -11,6 +11,7 @@ import struct
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -22,6 +23,8 @@ import torch
 import zarr
 from PIL import Image
 from safetensors.torch import save_file
+
+from tellapart import Reference
 
 #: The bytes of a file, text, or a function that makes what is to be at a path.
 Content: TypeAlias = "bytes | str | Callable[[Path], Any]"
@@ -96,12 +99,14 @@ def parquet(frame: Any, **options: Any) -> Callable[[Path], None]:
     return lambda path: pq.write_table(made, path, **options)
 
 
-def zarr_v2(**changes: Any) -> Callable[[Path], None]:
+def zarr_v2(chunk: Callable[[Path], Any] | None = None, **changes: Any) -> Callable[[Path], None]:
+    """A store whose only chunk is a pickle, or what ``chunk`` makes."""
+
     def make(path: Path) -> None:
         path.mkdir()
         metadata = {"zarr_format": 2, "shape": [4, 2], "chunks": [4, 2], "dtype": "<f8", "order": "C", "fill_value": 0}
         (path / ".zarray").write_text(json.dumps(metadata | {"filters": None, "compressor": None} | changes))
-        (path / "0.0").write_bytes(pickle.dumps(Payload()))
+        (chunk or (lambda place: place.write_bytes(pickle.dumps(Payload()))))(path / "0.0")
 
     return make
 
@@ -249,6 +254,16 @@ def damaged() -> dict[str, tuple[Content, str]]:
         "objects.zarr": (zarr_v2(dtype="|O", filters=[{"id": "vlen-utf8"}, {"id": "pickle"}]), "holds values of type"),
         "huge.zarr": (zarr_v2(shape=[2**40, 2]), "claims the shape .* but holds"),
         "chunks.zarr": (zarr_v2(chunks=[2**40, 2**20]), "A chunk of X .* would take about"),
+        "pipechunk.zarr": (zarr_v2(os.mkfifo), "0.0 is not a file, or larger than a chunk"),
+        "zerosource.zarr": (zarr_v2(lambda path: path.symlink_to("/dev/zero")), "0.0 is not a file"),
+        "bomb.zarr": (
+            zarr_v2(lambda path: path.write_bytes(gzip.compress(bytes(10**8))), compressor={"id": "gzip", "level": 1}),
+            "or larger than a chunk",
+        ),
+        "deepjson.zarr": (
+            lambda path: (path.mkdir(), (path / "zarr.json").write_text('{"a":' * 5000 + "1" + "}" * 5000)),
+            "is damaged",
+        ),
         "zerochunk.zarr": (zarr_v2(chunks=[0, 0]), "is damaged, or not in the format"),
         "shape.zarr": (zarr_v2(shape="many"), "is damaged, or not in the format"),
         "scalar.zarr": (zarr_v2(shape=[], chunks=[]), "is a single number"),
@@ -309,6 +324,14 @@ def wrong_calls() -> list[Case]:
         "no cluster": (["a.csv", "b.csv", "--cluster", "nonsense"], "Dask|cluster"),
         "images of rows": (["a.csv", "b.csv", "--image-shape", "7x9"], "63 pixels"),
         "a report in no folder": (["a.csv", "b.csv", "--json", "none/r.json"], "the folder none does not exist"),
+        "a report that is a folder": (["a.csv", "b.csv", "--json", "."], "is a folder"),
+        "endless permutations": (["a.csv", "b.csv", "--permutations", "9" * 12], "must be at most 10,000,000"),
+        "endless seed": (["a.csv", "b.csv", "--seed", "9" * 5000], "is not a whole number from 0 up"),
+        "huge images": (
+            ["digits", "digits", "--image-size", "99999x99999"],
+            "would take about .* smaller --image-size",
+        ),
+        "no groups": (["a.csv", "b.csv", "--groups", "\x1b[2J"], r"has no column '\\+x1b"),
     }
     cases = [
         Case(f"{command}: {name}", files, (command, *arguments), says)
@@ -352,6 +375,153 @@ def runs_and_kernels() -> list[Case]:
     return [Case(f"sample: {name}", files, arguments, says) for name, (files, says) in cases.items()]
 
 
+@cache
+def _reference() -> Reference:
+    return Reference.fit(FRAME, rng=0)
+
+
+def reference(path: Path) -> None:
+    """A good one."""
+    _reference().save(path)
+
+
+def watched() -> list[Case]:
+    """References, states and batches that are none."""
+    good: dict[str, Content] = {"r.tellapart": reference, "b.csv": GOOD}
+    facts = {"format": "tellapart monitor, version 1", "reference": _reference().digest, "alpha": 0.01}
+    facts |= {"control": "anytime", "horizon": 50, "seed": 0}
+    references: dict[str, tuple[Content, str]] = {
+        "a pipe": (os.mkfifo, "is not there, or not a file"),
+        "zeros": (lambda path: path.symlink_to("/dev/zero"), "is not there, or not a file"),
+        "a folder": (Path.mkdir, "is not there, or not a file"),
+        "empty": (b"", "is not a safetensors file, or damaged"),
+        "a table": (GOOD, "is not a safetensors file, or damaged"),
+        "a claim": (_safetensors_claim(2**40), "is not a safetensors file, or damaged"),
+        "no facts": (tensors(x=torch.zeros(2)), "but not a reference"),
+        "other facts": (tensors({"tellapart": '{"class": "Contents", "fields": {}}'}), "that is not known here"),
+        "code": (tensors({"tellapart": '{"class": "os.system", "fields": {}}'}), "that is not known here"),
+        "deep facts": (tensors({"tellapart": "[" * 900 + "]" * 900}), "nested more than"),
+    }
+    states: dict[str, tuple[Content, str]] = {
+        "a pipe": (os.mkfifo, "is not a file"),
+        "zeros": (lambda path: path.symlink_to("/dev/zero"), "is not a file"),
+        "a folder": (Path.mkdir, "is a folder"),
+        "empty": ("", "is no JSON"),
+        "cut short": ("{", "is no JSON"),
+        "binary": (bytes(range(256)), "is no JSON"),
+        "deep": ("[" * 10**5, "is no JSON"),
+        "a list": ("[]", "is none of a monitor"),
+        "another": ('{"format": "\\u001b[2J"}', "is none of a monitor"),
+        "endless": (json.dumps(facts | {"control": "x" * 10**6}), "has control 'xxx"),
+        "no bets": (json.dumps(facts), "is damaged"),
+        "no numbers": (json.dumps(facts | {"betting": {"stakes": [float("inf")]}}), "is damaged"),
+    }
+    batches: dict[str, tuple[Mapping[str, Content], str, str]] = {
+        "nothing": ({}, "", "A sample is an empty path"),
+        "no file": ({}, "\x1b[2J.csv", r"^tellapart: \\x1b\[2J.csv does not exist"),
+        "a pipe": ({"c.csv": os.mkfifo}, "c.csv", "is neither a file nor a folder"),
+        "other columns": ({"c.csv": table(columns="abd")}, "c.csv", "the column 'c' is missing"),
+        "text": ({"c.csv": table(a="x")}, "c.csv", "holds text, and in the reference number"),
+        "a gap": ({"c.csv": table(a7="")}, "c.csv", "has missing values .* Fit the reference with missing="),
+        "an array": ({"c.npy": npy(NUMBERS)[:-1]}, "c.npy", "is cut short"),
+    }
+    watch = ("watch", "r.tellapart", "b.csv", "--permutations", "19")
+    locks: dict[str, Content] = {"pipe": os.mkfifo, "link": lambda path: path.symlink_to("b.csv"), "folder": Path.mkdir}
+    return [
+        *(Case(f"watch: {k}", good | {"r.tellapart": made}, watch, says) for k, (made, says) in references.items()),
+        *(
+            Case(f"watch: state, {k}", good | {"s.json": made}, (*watch, "--state", "s.json"), says)
+            for k, (made, says) in states.items()
+        ),
+        *(
+            Case(f"watch: lock, {k}", good | {".s.json.lock": made}, (*watch, "--state", "s.json"), r"\.s\.json\.lock")
+            for k, made in locks.items()
+        ),
+        *(
+            Case(f"watch: batch, {k}", good | dict(more), ("watch", "r.tellapart", new), says)
+            for k, (more, new, says) in batches.items()
+        ),
+        Case("watch: metrics", good, (*watch, "--prometheus", "none/x"), "the folder none does not exist"),
+        Case("reference: few", {"x.csv": table(10)}, ("reference", "x.csv", "-o", "r"), "needs at least 16 rows"),
+        Case("reference: a pipe", {"x.csv": os.mkfifo}, ("reference", "x.csv", "-o", "r"), "neither a file nor"),
+        Case("reference: no folder", {"x.csv": GOOD}, ("reference", "x.csv", "-o", "none/r"), "folder none does not"),
+        Case("reference: nothing", {"x.csv": GOOD}, ("reference", "", "-o", "r"), "is an empty path"),
+    ]
+
+
+def several() -> list[Case]:
+    """Rankings and groups."""
+    files = {"a.csv": table(), "b.csv": GOOD, "c.csv": table(seed=2)}
+    models: dict[str, tuple[Content, str]] = {
+        "a pipe": (os.mkfifo, "is neither a file nor a folder"),
+        "a gap": (table(a7=""), "has missing values"),
+        "other columns": (table(columns="abd"), "must have the same columns"),
+        "text": (table(a="x"), "have columns of different types"),
+        "one row": (table(1), "needs at least 4 rows"),
+    }
+
+    def by(*labels: str, rows: int = 120) -> str:
+        return table(rows, columns="abg", g=[labels[k % len(labels)] for k in range(rows)])
+
+    groups: dict[str, tuple[str, str, str]] = {
+        "no column": (by("u", "v"), "\x1b[2J", r"has no column '\\+x1b\[2J'"),
+        "nothing": (by("u", "v"), "", "has no column ''"),
+        "one group": (by("u"), "g", "2 to 255 samples, but there are 1"),
+        "many groups": (by(*(f"g{k}" for k in range(300)), rows=600), "g", "2 to 255 samples, but there are 300"),
+        "small groups": (by(*(f"g{k}" for k in range(119))), "g", "needs at least 2 rows, but 'g1' has 1"),
+        "gaps": (by("u", "v", ""), "g", "has missing values in 'g'"),
+    }
+    return [
+        *(
+            Case(f"rank: {k}", files | {"c.csv": made}, ("rank", "a.csv", "b.csv", "c.csv"), says)
+            for k, (made, says) in models.items()
+        ),
+        Case("rank: one model", files, ("rank", "a.csv", "b.csv"), "two or more models, but got 1"),
+        Case("rank: nothing", files, ("rank", "a.csv", "b.csv", ""), "is an empty path"),
+        *(
+            Case(f"compare: by, {k}", {"t.csv": made}, ("compare", "--by", column, "t.csv"), says)
+            for k, (made, column, says) in groups.items()
+        ),
+        Case("compare: by, two tables", files, ("compare", "--by", "a", "a.csv", "b.csv"), "but there are two"),
+        Case("compare: one table", files, ("compare", "a.csv"), "There is one sample only"),
+        Case("compare: items", files, ("compare", "a.csv", "b.csv", "--items", "z"), "has no column 'z'"),
+        Case("compare: keep", files, ("compare", "a.csv", "b.csv", "--keep", "z"), "no column 'z' to keep"),
+        Case("compare: names", files, ("compare", "a.csv", "b.csv", "--names", "a,b,c"), "but 3 names"),
+    ]
+
+
+def trained() -> list[Case]:
+    """Folders to train in that hold something else, and settings that are none."""
+    images = npz(images=npy((255 * np.random.default_rng(0).random((200, 8, 8))).astype(np.uint8)))
+    files: dict[str, Content] = {"d.npz": images, "precious": "mine"}
+    small = ["batch_size=20", "noise=2"]
+
+    def train(*settings: str) -> tuple[str, ...]:
+        return ("train", "gmmn", "--data", "d.npz", "--out", "run", "--steps", "3", "--set", *small, *settings)
+
+    folders: dict[str, tuple[str, Content, str]] = {
+        "lock, link": ("run/.lock", lambda path: path.symlink_to("../precious"), r"\.lock: Too many levels"),
+        "lock, pipe": ("run/.lock", os.mkfifo, r"\.lock is not a file"),
+        "log, pipe": ("run/log.jsonl", os.mkfifo, r"log\.jsonl is not a file"),
+        "log, zeros": ("run/log.jsonl", lambda path: path.symlink_to("/dev/zero"), r"log\.jsonl is not a file"),
+        "log, text": ("run/log.jsonl", "hello\n", r"Line 1 of run/log\.jsonl is damaged"),
+    }
+    settings: dict[str, tuple[str, str]] = {
+        "endless number": (f"hidden=[{'9' * 400}]", "hidden must be a whole number above 0"),
+        "infinite": ("hidden=[1e999]", "hidden must be a whole number above 0"),
+        "terabytes": ("hidden=[1000000,1000000]", "The networks take"),
+        "no value": ("hidden", "hidden"),
+        "unknown": ("hiden=[4]", "Did you mean 'hidden'"),
+    }
+    return [
+        *(
+            Case(f"train: {k}", files | {path: made}, train("hidden=[4]"), says)
+            for k, (path, made, says) in folders.items()
+        ),
+        *(Case(f"train: {k}", files, train(setting), says) for k, (setting, says) in settings.items()),
+    ]
+
+
 def bad_files() -> list[Case]:
     """Each damaged file beside a good one, in both commands; and as the second sample."""
     cases = []
@@ -363,4 +533,4 @@ def bad_files() -> list[Case]:
     return cases
 
 
-CASES = [*bad_files(), *wrong_calls(), *runs_and_kernels()]
+CASES = [*bad_files(), *wrong_calls(), *runs_and_kernels(), *watched(), *several(), *trained()]

@@ -42,6 +42,8 @@ def judge(case: Case, outcome: Outcome, folder: Path) -> str:
         return f"it does not say {case.says!r}"
     if outcome.peak > BYTES:
         return f"{outcome.peak / 1e6:.0f} MB"
+    if (folder / "precious").exists() and (folder / "precious").read_text() != "mine":
+        return "a file elsewhere was written to"
     return "code was run" if (folder / "harm").exists() else ""
 
 
@@ -52,13 +54,15 @@ def test_one_line_and_code_2(arena: Arena, case: Case, tmp_path: Path) -> None:
 
 
 def main() -> None:
-    """Print the table with counts, and the slowest and the largest."""
+    """Print the table with counts, and the slowest and the largest; of all cases, or of those with a word in them."""
+    import sys
     import tempfile
 
     outcomes: list[tuple[Case, Outcome]] = []
     failed = 0
     with Arena() as arena:
-        for case in CASES:
+        cases = [case for case in CASES if all(word in case.name for word in sys.argv[1:])]
+        for case in cases:
             with tempfile.TemporaryDirectory() as folder:
                 outcome = attack(arena, case, Path(folder))
                 wrong = judge(case, outcome, Path(folder))
@@ -68,7 +72,7 @@ def main() -> None:
             print(f"{'FAILED: ' + wrong if wrong else 'ok':8} {case.name:32} {outcome.seconds:5.1f} s  {line[:150]}")
     slowest = max(outcomes, key=lambda pair: pair[1].seconds)
     largest = max(outcomes, key=lambda pair: pair[1].peak)
-    print(f"\n{len(CASES)} tried, {len(CASES) - failed} survived, {failed} failed.")
+    print(f"\n{len(cases)} tried, {len(cases) - failed} survived, {failed} failed.")
     print(f"Slowest: {slowest[0].name}, {slowest[1].seconds:.1f} s.")
     print(f"Largest: {largest[0].name}, {largest[1].peak / 1e6:.0f} MB.")
 

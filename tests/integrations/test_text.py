@@ -27,6 +27,7 @@ def test_counts_are_of_runs():
     for run in ("1a", "1a", "1b", "2aa", "2ab"):
         expected[zlib.crc32(run.encode()) % 4096] += 1
     np.testing.assert_allclose(row, expected / np.linalg.norm(expected), rtol=1e-6)
+    assert ta.features.hashing_ngrams()(["a\ud800"]).any()  # half a character, as broken JSON has it
     words = ta.features.hashing_ngrams((2,), unit="word", dimensions=4096)(["Big  red dog", "dog", "big red"])
     assert (words > 0).sum(axis=1).tolist() == [2, 0, 1]
 

@@ -110,6 +110,16 @@ def test_every_row_of_the_reference_is_bet_on_once(reference):
     assert max(used) < monitor.bets.total < len(reference.contents.rows)
 
 
+def test_the_capital_of_a_stream_that_differs_altogether_stays_a_number(tmp_path):
+    reference = ta.Reference.fit(rows(20_000), rng=0)
+    options = {"rng": 0, "permutations": 19, "state": tmp_path / "state.json"}
+    monitor = reference.monitor(**options)
+    alarms = [monitor.add(rows(2_000, k, 5.0), f"day {k}").alarm for k in range(6)]
+    assert alarms[-3:] == [True, True, True]
+    assert 1e100 <= monitor.betting.capital < 1e200
+    assert len(reference.monitor(**options).alarms) == sum(alarms)
+
+
 def test_a_reference_that_is_used_up_says_so():
     monitor = ta.Reference.fit(rows(40), rng=0).monitor(rng=0, permutations=19)
     notes = [monitor.add(rows(30, k)).notes for k in range(60)]
@@ -138,7 +148,7 @@ def test_a_reference_without_any_variation():
     ("change", "message"),
     [
         ("not json", "no JSON"),
-        ("[]", "no JSON object"),
+        ("[]", "none of a monitor"),
         ({"format": "x"}, "another version"),
         ({"reference": "x"}, "reference"),
         ({"alpha": 0.5}, "alpha"),
@@ -147,6 +157,8 @@ def test_a_reference_without_any_variation():
         ({"batches": [{}]}, "damaged"),
         ({"batches": []}, "damaged"),
         ({"betting": {}}, "damaged"),
+        ({"seed": "x"}, "has seed 'x'"),
+        ({"betting": {"batches": 10**400}}, "damaged"),
     ],
 )
 def test_states_that_do_not_fit(reference, tmp_path, change, message):
@@ -157,6 +169,32 @@ def test_states_that_do_not_fit(reference, tmp_path, change, message):
     with pytest.raises(ValueError, match=message):
         reference.monitor(state=path, rng=0, permutations=19)
     assert path.read_text() == state
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"pvalue": 0},
+        {"pvalue": "0.5"},
+        {"capital": float("nan")},
+        {"level": 0},
+        {"rows": -1},
+        {"rows": 1.5},
+        {"name": None},
+        {"notes": [1]},
+        {"columns": [{}]},
+        {"columns": [{"name": "a", "kind": "number", "effect": 1, "words": "larger", "pvalue": 2}]},
+        {"deviations": [{"kind": "type", "column": "a", "count": "1"}]},
+    ],
+)
+def test_records_that_are_none(reference, tmp_path, change):
+    path = tmp_path / "state.json"
+    reference.monitor(state=path, rng=0, permutations=19).add(rows(20, 1), "a")
+    state = json.loads(path.read_text())
+    state["batches"][0] |= change
+    path.write_text(json.dumps(state))
+    with pytest.raises(ValueError, match="batch 0 is not what it should be"):
+        reference.monitor(state=path, rng=0, permutations=19)
 
 
 def test_bad_options(reference):

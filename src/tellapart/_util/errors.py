@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .text import printable, shorten
+from .text import clip, printable
 
 #: Characters of a problem that are shown: names and texts in files are as long as whoever wrote them liked.
 _LONGEST = 2_000
@@ -50,7 +50,7 @@ class InputError(ValueError):
     def message(self, spell: Callable[[str, Any], str] = spell_keyword) -> str:
         """Problem and advice in one line, with arguments spelled by ``spell(name, value)``."""
         spelled = {name: spell(name.rstrip("_"), value) for name, value in self.options.items()}
-        return printable(" ".join(filter(None, (shorten(self.problem, _LONGEST), self.advice.format(**spelled)))))
+        return printable(" ".join(filter(None, (clip(self.problem, _LONGEST), self.advice.format(**spelled)))))
 
     def __str__(self) -> str:
         return self.message()

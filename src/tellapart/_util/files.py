@@ -114,21 +114,18 @@ def write_json(path: str | PathLike[str], value: Any) -> None:
     atomic_write_text(path, json.dumps(value, indent=1) + "\n")
 
 
-def read_json(path: str | PathLike[str], what: str, **argument: Any) -> dict[str, Any]:
-    """Read the JSON object in a file; a complaint says ``what`` it should be, and which argument named it."""
+def read_json(path: str | PathLike[str], what: str, **argument: Any) -> Any:
+    """What a JSON file says; a complaint says ``what`` it should be, and which argument named it."""
     advice = "".join(f"Give another {{{name}}}." for name in argument)
     place = Path(path).expanduser()
     if not place.is_file():
-        raise InputError(f"{what} is not a file: {path}.", advice, **argument)
+        raise InputError(f"{what} is not a file.", advice, **argument)
     if _PARSED * place.stat().st_size > available_memory():
-        raise InputMemoryError(f"{what} is larger than what can be read here: {path}.", advice, **argument)
+        raise InputMemoryError(f"{what} is larger than what can be read here.", advice, **argument)
     try:
-        found = json.loads(place.read_bytes())
+        return json.loads(place.read_bytes())
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{what} is no JSON: {path}, {error}.", advice, **argument) from None
-    if not isinstance(found, dict):
-        raise InputError(f"{what} is no JSON object: {path}.", advice, **argument)
-    return found
+        raise InputError(f"{what} is no JSON: {error}.", advice, **argument) from None
 
 
 def write_tensors(path: str | PathLike[str], tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:

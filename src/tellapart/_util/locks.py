@@ -34,8 +34,8 @@ def open_lock(path: Path) -> IO[str]:
     """A file to be locked, made if it is not there. No link is followed, and no pipe is waited for."""
     # Windows has neither.
     careful = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-    file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | careful, 0o666), "r+")
-    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-        file.close()
+    number = os.open(path, os.O_RDWR | os.O_CREAT | careful, 0o666)
+    if not stat.S_ISREG(os.fstat(number).st_mode):
+        os.close(number)
         raise InputError(f"{printable(str(path))} is not a file.")
-    return file
+    return os.fdopen(number, "r+")

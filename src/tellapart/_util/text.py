@@ -25,3 +25,13 @@ def shorten(text: str, most: int) -> str:
     'xxxxxxxxxx… (5,000 characters)'
     """
     return text if len(text) <= most else f"{text[:most]}… ({len(text):,} characters)"
+
+
+def clip(text: str, most: int) -> str:
+    """The text, or its beginning and its end: what is wrong with a long name stands after it.
+
+    >>> clip("x" * 5000 + " is long", 16)
+    'xxxxxxxx … is long'
+    """
+    half = most // 2
+    return text if len(text) <= most else f"{text[:half]} … {text[-half:].lstrip()}"

@@ -11,6 +11,9 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NoReturn
 
+#: Digits that a whole number may have.
+_DIGITS = 30
+
 
 class Parser(argparse.ArgumentParser):
     """A parser that suggests what may have been meant."""
@@ -53,15 +56,15 @@ def image_size(text: str) -> tuple[int, ...]:
 
 def count(text: str) -> int:
     """A whole number above 0."""
-    if not text.isdecimal() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
+    if not text.isdecimal() or len(text) > _DIGITS or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r:.40} is not a whole number above 0")
     return int(text)
 
 
 def seed(text: str) -> int:
     """A whole number from 0 up."""
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 up")
+    if not text.isdecimal() or len(text) > _DIGITS:
+        raise argparse.ArgumentTypeError(f"{text!r:.40} is not a whole number from 0 up")
     return int(text)
 
 
@@ -174,7 +177,7 @@ def write_output(options: argparse.Namespace, found: Any, summary: str) -> None:
 
 def existing(given: str) -> Any:
     """A path where there is one: a file that is called mnist comes before the data set."""
-    return Path(given) if Path(given).exists() else given
+    return Path(given) if given and Path(given).exists() else given
 
 
 def add_threads(parser: argparse._ActionsContainer) -> None:

@@ -93,10 +93,15 @@ def run(options: argparse.Namespace) -> int:
             threads=options.threads,
         )
         progress, before = False if options.quiet else None, len(monitor.records)
-        found = [monitor.add(existing(new), Path(new).name or new, progress=progress) for new in options.new]
-        if options.prometheus is not None:
-            atomic_write_text(options.prometheus, monitor.to_prometheus(stream=options.prometheus.stem))
-        write_output(options, monitor, "\n".join(_told(monitor, found, before)))
+        found: list[BatchRecord] = []
+        try:
+            for new in options.new:
+                found.append(monitor.add(existing(new), Path(new).name or new, progress=progress))
+        finally:  # whatever is wrong with the next file
+            if found:
+                if options.prometheus is not None:
+                    atomic_write_text(options.prometheus, monitor.to_prometheus(stream=options.prometheus.stem))
+                write_output(options, monitor, "\n".join(_told(monitor, found, before)))
     return int(options.fail_on_difference and any(one in monitor.alarms for one in found))
 
 

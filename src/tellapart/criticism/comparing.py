@@ -16,7 +16,7 @@ from ..data.options import Missing, check_options
 from ..data.tables import as_names
 from ..engine import MemoryLike, computing
 from ..learning import Criterion, fitting
-from ..stats.pvalues import check_level
+from ..stats.pvalues import check_draws, check_level
 from .automatic import AutomaticOptions, compare_automatically
 from .comparison import Comparison
 from .learned import LearnedOptions, compare_learned
@@ -195,8 +195,7 @@ def _check_applicable(given: Mapping[str, Any], automatic: bool) -> None:
 
 def check_permutations(permutations: Any, alpha: float, swap: bool) -> None:
     """Complain where so few permutations cannot find anything."""
-    if isinstance(permutations, bool) or not isinstance(permutations, int) or permutations < 1:
-        raise InputError(f"permutations must be a whole number from 1 up, but is {permutations!r}.")
+    check_draws(permutations)
     tests = 1 + swap
     if permutations < tests / alpha - 1 - 1e-9:
         raise InputError(

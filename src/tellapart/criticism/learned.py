@@ -18,6 +18,7 @@ from ..learning import fitting
 from ..twosample.learned import run_learned_test
 from .comparison import Comparison
 from .intervals import auc_of_samples
+from .notices import notice_shared
 from .reading import Standardise, prepare, take_items
 from .settings import Settings
 from .weights import find_weights
@@ -101,7 +102,7 @@ def compare_learned(
         distance_name=test.kernel.distance_name,
         slices=(),
         weights=weights,
-        noticed=(),
+        noticed=notice_shared(data.shared),
         items=take_items(data.items, tested),
         notes=data.notes,
         settings=Settings(

@@ -15,6 +15,7 @@ from .._util.errors import InputError
 from ..data import Source
 from ..data.arrays import Array
 from ..data.columns import Column
+from ..data.shared import SharedRows
 from ..data.source import Rows
 from ..data.tables import Table, is_identifier, is_row_number, quote_names
 
@@ -158,6 +159,14 @@ def notice_rows(hashes: Array, m: int, sources: tuple[Source, Source], names: tu
             )
             found.append(Notice("duplicated rows", (), text, count=twice))
     return found
+
+
+def notice_shared(shared: SharedRows | None) -> tuple[Notice, ...]:
+    """The notice about rows that both samples have, where one part of them is learned from."""
+    if shared is None:
+        return ()
+    text = f"{shared} Equal rows are learned from or tested together."
+    return (Notice("shared rows", (), text, count=shared.in_x),)
 
 
 def _columns(x: Source, y: Source) -> Iterator[tuple[str, Column, Column]]:

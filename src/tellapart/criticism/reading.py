@@ -14,7 +14,7 @@ from ..data.arrays import Array
 from ..data.mixed import display_names, take_labels
 from ..data.options import ReadOptions
 from ..data.read import check_pair, open_pair
-from ..data.shared import find_shared_rows, hash_rows
+from ..data.shared import SharedRows, find_shared_rows, hash_rows
 from ..learning.splits import Split
 from ..stats.nulls import Binned, Null, Permutation
 from ..twosample.learned import check_learned_null, split_samples
@@ -53,6 +53,8 @@ class Prepared:
         Which rows to learn from and which to test; with swapped halves, twice.
     items
         What to call the rows of the user's data by, if that was given.
+    shared
+        Rows that both samples have, if there are more than by coincidence.
     """
 
     sources: tuple[Source, Source]
@@ -61,6 +63,7 @@ class Prepared:
     null: Null
     splits: list[Split]
     items: Labels | None = None
+    shared: SharedRows | None = None
 
     @property
     def names(self) -> tuple[str, str]:
@@ -139,8 +142,6 @@ def prepare(X: Any, Y: Any, items: Any, options: ReadOptions, how: LearnedOption
     null, groups, strata = how.null, how.groups, how.strata
     relabelling: Null = Permutation(groups, strata) if null != "binned" else check_learned_null(null, groups, strata)
     shared = find_shared_rows(hash_rows(x), hash_rows(y))
-    if shared is not None:
-        x = replace(x, notes=(f"{shared} Equal rows are learned from or tested together.", *x.notes))
     splits = split_samples(len(x), len(y), how.train, how.swap, relabelling, options.seed, shared)
     tested = len(splits[0].test_x) + len(splits[0].test_y)
     if null == "auto" and groups is None and strata is None and tested > PERMUTED:
@@ -151,7 +152,8 @@ def prepare(X: Any, Y: Any, items: Any, options: ReadOptions, how: LearnedOption
     samples = encoding.encode(x), encoding.encode(y)
     if how.standardise:
         samples = _as_single(samples[0]), _as_single(samples[1])
-    return Prepared((x, y), samples, encoding, relabelling, splits, check_items(opened.labels["items"], (x, y)))
+    called = check_items(opened.labels["items"], (x, y))
+    return Prepared((x, y), samples, encoding, relabelling, splits, called, shared)
 
 
 def columns_of(sample: Sample) -> tuple[str, ...]:

@@ -36,7 +36,7 @@ def find_path(data: Any, name: str) -> tuple[Path, str | None]:
     text = os.fsdecode(data)
     label = make_label(name, text)
     if not text:
-        raise InputError(f"{name} is an empty path. Give the name of a file or folder.")
+        raise InputError(f"{name or 'A sample'} is an empty path. Give the name of a file or folder.")
     try:
         path, member = split_member(text)
         mode = path.stat().st_mode

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -18,6 +19,7 @@ from .features import apply_features
 from .formats import Opened, Request, find_format
 from .images import Images, as_images
 from .lazy import Lazy
+from .limits import check_memory
 from .matching import check_schema, match, match_checked
 from .options import Missing, ReadOptions, check_options
 from .paths import check_path, find_path, is_name, is_path
@@ -264,8 +266,18 @@ def _shape_images(source: Source) -> Source:
                 "Give {image_shape} too.",
                 image_shape=...,
             )
+        _check_resized(content, source)
         content = content.resized(options.image_size)
     return replace(source, content=content)
+
+
+def _check_resized(content: Images, source: Source) -> None:
+    """Complain about a size that images do not fit into memory at: in single precision, and once more to be joined."""
+    height, width = source.options.image_size or content.shape[:2]
+    pixels = len(content) * height * width * math.prod(content.shape[2:])
+    advice = "Give a smaller {image_size}, or {max_rows} to draw some of the images."
+    what = f"{source.label} at {height} × {width} pixels"
+    check_memory(8.0 * pixels, what, source.options.max_memory, advice, image_size=..., max_rows=...)
 
 
 def _as_matrix(source: Source, argument: str) -> Array:

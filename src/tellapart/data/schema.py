@@ -156,7 +156,12 @@ class Schema:
         elif features is None and self.kind == "rows":
             source = self._as_rows(self._select(source))
         _complain(deviations, strictness, source.label)
-        source = check_content(source)
+        try:
+            source = check_content(source)
+        except InputError as error:
+            if "missing" not in error.options:
+                raise
+            raise InputError(error.problem, "Fit the reference with {missing}.", missing="indicator") from error
         if source.features is not None:
             self._check_width(source.features.shape[1], source.label)
         values = self.encoding.encode(source).values

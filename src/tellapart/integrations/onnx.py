@@ -9,6 +9,7 @@ from typing import Any
 
 from .._util.errors import InputError, InputFileError
 from .._util.extras import extra
+from ..data.stores import naming_file
 
 
 def onnx(
@@ -33,7 +34,8 @@ def onnx(
     if not file.is_file():
         raise InputFileError(f"There is no file {file}.")
     library = extra("onnxruntime", group="onnx", what="ta.features.onnx")
-    session = library.InferenceSession(str(file), providers=list(providers))
+    with naming_file(file.name):
+        session = library.InferenceSession(str(file), providers=list(providers))
     inputs, outputs = session.get_inputs(), [one.name for one in session.get_outputs()]
     if len(inputs) != 1:
         raise InputError(f"{file.name} must have one input, but has {[one.name for one in inputs]}.")
@@ -42,7 +44,11 @@ def onnx(
     dtype = {"tensor(double)": "float64", "tensor(float16)": "float16"}.get(inputs[0].type, "float32")
 
     def features(rows: Any) -> Any:
-        return session.run([output or outputs[0]], {inputs[0].name: rows.cpu().numpy().astype(dtype)})[0]
+        values = rows.cpu().numpy().astype(dtype)
+        try:
+            return session.run([output or outputs[0]], {inputs[0].name: values})[0]
+        except Exception as error:  # the library has a class for each kind, and no common one
+            raise InputError(f"{file.name} does not take an input of shape {values.shape}: {error}") from error
 
     features.__name__ = f"onnx({file.name})"
     return features

@@ -56,7 +56,8 @@ def hashing_ngrams(
             glue = "" if unit == "character" else " "
             for size in sizes:
                 for start in range(len(parts) - size + 1):
-                    row[zlib.crc32(f"{size}{glue.join(parts[start : start + size])}".encode()) % dimensions] += 1
+                    run = f"{size}{glue.join(parts[start : start + size])}".encode("utf-8", "surrogatepass")
+                    row[zlib.crc32(run) % dimensions] += 1
         norms = np.linalg.norm(counts, axis=1, keepdims=True)
         return counts / np.where(norms > 0, norms, 1)
 

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
+
+from .._util.errors import InputError
+
+#: Draws from a null distribution at the most. All are kept, and what is below 1e-7 is no matter of counting.
+MOST_DRAWS = 10**7
 
 
 def check_level(alpha: float) -> float:
@@ -14,6 +20,14 @@ def check_level(alpha: float) -> float:
     if not 0 < alpha < 1:
         raise ValueError(f"alpha must be between 0 and 1, but is {alpha!r}.")
     return alpha
+
+
+def check_draws(count: Any, name: str = "permutations", otherwise: str = "") -> None:
+    """Complain about a number of draws that is none, or more than can be kept."""
+    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
+        raise InputError(f"{name} must be a whole number from 1 up{otherwise}, but is {count!r}.")
+    if count > MOST_DRAWS:
+        raise InputError(f"{name} must be at most {MOST_DRAWS:,}, but is {count}.")
 
 
 def rejects(pvalue: float, alpha: float) -> bool:

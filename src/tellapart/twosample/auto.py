@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from torch import Tensor
 
-from .._util.errors import InputError, InputMemoryError
+from .._util.errors import InputMemoryError
 from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
 from ..data import check_unchanged
@@ -21,6 +21,7 @@ from ..data.options import check_reading
 from ..engine import Compute, MemoryLike, computing
 from ..kernels import Kernel, as_kernel
 from ..stats.forms import Layout, Verdict, draw_labellings, judge_rows, pool_rows
+from ..stats.pvalues import check_draws
 from .designs import Design, open_with_labels, split_by_labels, split_names
 from .effects import Effects
 from .findings import Findings, KSampleResult, PairwiseTest, TwoSampleResult, holm
@@ -111,7 +112,7 @@ def two_sample_test(
     start = time.perf_counter()
     seed = seed_of(rng)
     options = check_reading({"features": features, "rng": seed, "max_memory": max_memory, **reading})
-    check_count(permutations)
+    check_draws(permutations)
     opened = open_with_labels([X, Y], ("X", "Y"), options, {"groups": groups, "strata": strata})
     design = Design.check(opened.mixed, opened.labels["groups"], opened.labels["strata"], paired, equal_groups)
     with computing(max_memory, cluster, progress, threads, title="two_sample_test") as compute:
@@ -167,7 +168,7 @@ def k_sample_test(
     start = time.perf_counter()
     seed = seed_of(rng)
     options = check_reading({"features": features, "rng": seed, "max_memory": max_memory, **reading})
-    check_count(permutations)
+    check_draws(permutations)
     named = {"groups": groups, "strata": strata}
     if labels is None:
         names, data = split_names(samples)
@@ -285,12 +286,6 @@ def warn_of_floor(floor: float) -> None:
     """Warn of a test that cannot find anything."""
     if floor > _WORTH_A_WARNING:
         warnings.warn(_floor_in_words(floor), stacklevel=3)
-
-
-def check_count(count: Any, name: str = "permutations") -> None:
-    """Complain about a number of permutations (or of what ``name`` says) that is none."""
-    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
-        raise InputError(f"{name} must be a whole number from 1 up, but is {count!r}.")
 
 
 def as_kernels(kernels: Any) -> list[Kernel]:

@@ -143,8 +143,10 @@ def split_by_labels(data: Any, labels: Any, options: ReadOptions, named: Mapping
         raise InputError(f"labels must have one for each of the {rows} rows, but has shape {values.shape}.")
     kinds, codes = np.unique(values.astype(str) if values.dtype == object else values, return_inverse=True)
     counts = np.bincount(codes)
-    if not 2 <= len(kinds) <= 255 or counts.min() < 2:
-        raise InputError(f"labels must name 2 to 255 samples of at least 2 rows, but there are {len(kinds)} labels.")
+    if not 2 <= len(kinds) <= 255:
+        raise InputError(f"labels must name 2 to 255 samples, but there are {len(kinds)}.")
+    if counts.min() < 2:
+        raise InputError(f"Each sample needs at least 2 rows, but {str(kinds[counts.argmin()])!r:.60} has 1.")
     order = np.argsort(codes, kind="stable")
     parts = np.split(order, np.cumsum(counts)[:-1])
     points = tuple(take_rows(mixed.points[0], part) for part in parts)

@@ -18,7 +18,7 @@ from ..kernels import Gaussian, Kernel, as_kernel
 from ..learning.bandwidths import median_distance
 from ..stats.nulls import Null, NullDistribution, NullLike, Permutation, Problem, as_null
 from ..stats.nulls.sequential import draw_until_decided
-from ..stats.pvalues import check_level
+from ..stats.pvalues import check_draws, check_level
 from .opening import Standardise, open_points
 from .results import TestResult
 
@@ -273,5 +273,5 @@ def check_permutations(permutations: Any, null: Null) -> None:
             raise InputError(
                 f"permutations='auto' is for null='permutation' or 'paired', not for {null.name!r}. Give a number."
             )
-    elif isinstance(permutations, bool) or not isinstance(permutations, int) or permutations < 1:
-        raise InputError(f"permutations must be a whole number from 1 up or 'auto', but is {permutations!r}.")
+    else:
+        check_draws(permutations, otherwise=" or 'auto'")

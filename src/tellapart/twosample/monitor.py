@@ -20,8 +20,7 @@ from .._util.schema import stamp
 from .._util.shown import Shown
 from ..data.schema import Strictness
 from ..engine import MemoryLike, computing
-from ..stats.pvalues import check_level, rejects
-from .auto import check_count
+from ..stats.pvalues import check_draws, check_level, rejects
 from .batches import BatchRecord, describe_finding, of_one_name
 from .bets import Bets
 from .control import GUARANTEES, Control, flag_history, spend_levels
@@ -92,16 +91,14 @@ class Monitor(Shown):
         if control not in GUARANTEES:
             raise InputError(f"control={control!r} is not known. Choose one of {', '.join(map(repr, GUARANTEES))}.")
         for name, value in (("permutations", permutations), ("deep", deep), ("horizon", horizon)):
-            check_count(value, name)
+            check_draws(value, name)
         self.reference, self.alpha, self.control = reference, alpha, control
         self.state = None if state is None else Path(state).expanduser()
         self.permutations, self.deep, self.horizon, self.schema = permutations, deep, horizon, schema
         self.max_memory, self.threads = max_memory, threads
         self.records: list[BatchRecord] = []
         self.bets = Bets(reference)
-        known = None
-        if self.state is not None and self.state.exists():
-            known = read_json(self.state, "The state", state=...)
+        known = _read_state(self.state) if self.state is not None and self.state.exists() else None
         self.seed = seed_of(rng) if known is None or rng is not None else _stored_seed(known)
         if known is not None:
             self._restore(known)
@@ -309,10 +306,17 @@ def _derive(seed: int, number: int, which: int) -> int:
     return int(np.random.SeedSequence([seed, number, which]).generate_state(1, np.uint64)[0] >> 1)
 
 
+def _read_state(path: Path) -> dict[str, Any]:
+    found = read_json(path, f"The state in {path}", state=...)
+    if not isinstance(found, dict):
+        raise InputError(f"The state in {path} is none of a monitor.", "Give another {state}.", state=...)
+    return found
+
+
 def _stored_seed(known: Mapping[str, Any]) -> int:
     """The seed in a state; one that is none is found out when the state is compared."""
     seed: Any = known.get("seed")
-    return seed if fits(seed, int) and seed >= 0 else 0
+    return int(seed) if fits(seed, int) and seed >= 0 else 0
 
 
 def _counted(count: int, what: str) -> str:

@@ -18,13 +18,15 @@ from .._util.errors import InputError
 from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
 from ..data import Points
+from ..data.limits import check_count
 from ..data.mixed import Mixed
 from ..data.options import check_reading
 from ..data.schema import Deviation, Schema, Strictness
 from ..engine import Compute, MemoryLike, computing
 from ..stats.forms.features import sketch_rows
 from ..stats.forms.fixed import FixedForms, judge_with
-from .auto import check_count, run_auto, warn_of_floor
+from ..stats.pvalues import check_draws
+from .auto import run_auto, warn_of_floor
 from .constant_columns import find_constants, layout_of, mark_others, units_of
 from .contents import FORMAT, MOST, Contents, as_loaded, fingerprint, read_contents, write_contents
 from .designs import Design
@@ -111,8 +113,7 @@ class Reference:
         ('1',)
         """
         seed = seed_of(rng)
-        if keep is not None:
-            check_count(keep, "keep")
+        check_count(keep, "keep")
         options = check_reading({"features": features, "rng": seed, "max_memory": max_memory, **reading})
         schema, points, notes = Schema.fit(X, options)
         if len(points) < FEWEST:
@@ -162,7 +163,7 @@ class Reference:
             As in `two_sample_test`.
         """
         seed = seed_of(rng)
-        check_count(permutations)
+        check_draws(permutations)
         opened = self.open(batch, name, schema)
         with computing(max_memory, None, progress, threads, title="Reference.test") as compute:
             result = self.run(opened, permutations, seed, compute)

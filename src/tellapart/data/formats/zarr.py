@@ -11,7 +11,6 @@ import math
 import os
 import re
 from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ import numpy as np
 
 from ..._util.errors import InputError
 from ..._util.extras import extra
+from ..._util.text import printable
 from ..arrays import Array, check_rows
 from ..lazy import Lazy, Stored
 from ..limits import check_memory
@@ -29,6 +29,8 @@ from .base import Format, Opened, Request, read_chunks
 #: The files that describe an array or a group, of version 2 and 3.
 _ARRAY_V2, _GROUP_V2, _ANY_V3 = ".zarray", ".zgroup", "zarr.json"
 _LONGEST_METADATA = 2**24
+#: A chunk takes at most so many times its size in its file: filters and the index of a shard may make it longer.
+_LONGER, _SMALL = 32, 2**16
 #: From so many bytes on, at least one of so many chunks must be there.
 _LARGE, _FEW = 2**26, 100
 
@@ -122,19 +124,33 @@ class ZarrChunks:
             "Store it in smaller ones.",
         )
         wanted = math.prod(-(-side // max(1, size)) for side, size in zip(self.shape, chunks, strict=True))
-        if math.prod(self.shape) * self.dtype.itemsize > _LARGE:
-            files = (file for *_, names in os.walk(self.path) for file in names)
-            there = sum(1 for _ in islice(files, wanted // _FEW + 1))
-            if there * _FEW < wanted:
+        there, largest = 0, _LONGER * math.prod(chunks) * self.dtype.itemsize + _SMALL
+        for file in _list_files(self.path):
+            there += 1
+            about = file.name == _ANY_V3 or file.name.startswith(".z")
+            if not file.is_file() or (file.stat().st_size > largest and not about):
                 raise InputError(
-                    f"{self.label} claims the shape {self.shape}, but holds {there} files for {wanted} chunks."
+                    f"{self.label} is damaged: {printable(file.name)} is not a file, or larger than a chunk."
                 )
+        if math.prod(self.shape) * self.dtype.itemsize > _LARGE and there * _FEW < wanted:
+            claim = f"claims the shape {self.shape}, but holds {there} files for {wanted} chunks"
+            raise InputError(f"{self.label} {claim}.")
 
     def _open(self) -> Any:
         # Checked by every process that opens it, and each time.
         check_metadata(self.path, self.label)
         zarr = extra("zarr", group="dask", what="Reading zarr stores")
         return zarr.open_array(str(self.path), mode="r")
+
+
+def _list_files(folder: Path) -> Iterator[os.DirEntry[str]]:
+    """Everything in a folder and the folders in it that is no folder."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                yield from _list_files(Path(entry.path))
+            else:
+                yield entry
 
 
 def check_metadata(path: Path, label: str) -> None:

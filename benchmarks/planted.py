@@ -5,8 +5,8 @@
 Two disjoint samples are drawn from a table (with replacement and a little noise where it is small), and one of them is
 changed: a column shifted or rescaled, one category made rarer, two columns decoupled, missing values made more
 frequent, the rows of one segment tripled. One size of each change serves all tables; ``ROWS`` has the rows at which the
-test then has a power of about 0.9 on the made table, which ``--tune`` found; look at the power beside each figure. Seeds
-below 1000 are for development and for that, those from 1000 up for figures.
+test then has a power of about 0.9 on the made table, which ``--tune`` found; look at the power beside each figure.
+Seeds below 1000 are for development and for that, those from 1000 up for figures.
 
     power   how often the test rejects
     named   how often something of this kind (a column, a pair, a slice) is named

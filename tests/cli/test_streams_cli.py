@@ -58,10 +58,10 @@ def test_what_was_found_before_a_bad_file_is_told(folder, capsys):
     assert main(["watch", "r.tellapart", "day3.csv", "bad.csv", "day0.csv", *out]) == 2
     told, error = capsys.readouterr()
     assert "day3.csv (60 rows)" in told
-    assert "1 batches" in told
+    assert "1 batch, 1 with alarm" in told
     assert error.startswith("tellapart: bad.csv is not built like the reference")
     assert "day3.csv" in (folder / "h.html").read_text()
-    assert "tellapart_batches_total 1" in (folder / "m.prom").read_text()
+    assert 'tellapart_batches_total{stream="m"} 1' in (folder / "m.prom").read_text()
 
 
 def test_without_a_state(folder, capsys):

@@ -334,7 +334,7 @@ def random_table(rng: random.Random) -> pd.DataFrame:
         lambda: draws.integers(-3, 5, rows),
         lambda: draws.choice(np.array(["u", "v", "\x1b[2J", "é\u202e", "<b>"], object), rows),
         lambda: draws.random(rows) < 0.5,
-        lambda: np.full(rows, 1e9 * rng.random()),
+        lambda: np.full(rows, 10.0 ** rng.uniform(0, 149)),
         lambda: pd.to_datetime(draws.integers(2**59, 2**60, rows)),
         lambda: [f"{value:,}" for value in draws.integers(0, 5000, rows)],
     ]

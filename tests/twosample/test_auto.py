@@ -444,6 +444,13 @@ def test_progress_reaches_its_end(samples):
 # --- hostile input ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("value", [3.3, 1e37, -1e149])
+def test_a_constant_column_of_any_size_hides_nothing(value):
+    rng = np.random.default_rng(0)
+    X, Y = (np.c_[rng.normal(size=50) + shift, np.full(50, value)] for shift in (0.0, 1.5))
+    assert ta.two_sample_test(X, Y, 99, rng=0).pvalue == 0.01
+
+
 def test_constant_and_missing_columns():
     X = pd.DataFrame({"a": 1.0, "b": normal(20, 1, 0)[:, 0], "none": np.nan, "text": "same"})
     Y = X.assign(b=normal(20, 1, 1)[:, 0])

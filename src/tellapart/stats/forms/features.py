@@ -113,7 +113,8 @@ class FeaturePlan:
         centre, scale = values.mean(0, dtype=np.float64), values.std(0, dtype=np.float64)
         constant = (values == values[:1]).all(0)
         varies = ~constant & (scale > 1e-9 * np.abs(centre))
-        scale = np.where(varies, scale, 1.0)
+        # What is constant but for rounding stays near 0, however large it is.
+        scale = np.where(varies, scale, np.maximum(np.abs(centre), 1.0))
         in_category = np.isin(np.arange(layout.width), [c for columns in layout.categories for c in columns])
         numeric = np.flatnonzero(~in_category & ~constant)
         left_out = max(0, len(numeric) - MAX_COLUMNS)

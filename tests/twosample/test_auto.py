@@ -163,7 +163,7 @@ def test_findings_of_a_table():
     assert age.values["mean"] == pytest.approx((X.age.mean(), Y.age.mean()))
     assert found["day"].words.startswith("later in Y by")
     share = [(frame.town == "Ulm").mean() for frame in (X, Y)]
-    assert found["town"].words.startswith("'Ulm' 39 % → 20 % (-19 points")
+    assert found["town"].words.startswith("'Ulm' 40 % → 20 % (-19 points")
     assert found["town"].values["Ulm"] == pytest.approx(tuple(share))
     assert found["town"].effect == pytest.approx(share[1] - share[0])
     assert found["age is missing"].effect == pytest.approx(Y.age.isna().mean() - X.age.isna().mean())

@@ -7,10 +7,11 @@ import json
 import bits
 import pytest
 
-KEPT = json.loads(bits.FILE.read_text())
+FILES = [json.loads(path.read_text()) for path in sorted(bits.FOLDER.glob("bits-*.json"))]
 CASES = bits.cases()
-#: Eigenvalues come from LAPACK, which rounds differently with every number of threads.
-SAME_MAKER = KEPT["made by"] == bits.maker()
+#: The file of this kind of processor and this torch, if there is one; else another, to compare with roughly.
+SAME_MAKER = [file for file in FILES if file["made by"] == bits.maker()]
+KEPT = (SAME_MAKER or FILES)[0]
 
 
 def numbers(value):
@@ -24,14 +25,18 @@ def numbers(value):
     return [value]
 
 
-def test_the_cases_are_those_of_the_file():
-    assert set(CASES) == set(KEPT["cases"])
+def test_the_cases_are_those_of_the_files():
+    assert len(FILES) == 2
+    for file in FILES:
+        assert set(CASES) == set(file["cases"])
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_same_bits(name):
     found, kept = CASES[name](), KEPT["cases"][name]
-    if SAME_MAKER and "spectral" not in name:
-        assert found == kept
-    else:
+    if not SAME_MAKER:
+        assert numbers(found) == pytest.approx(numbers(kept), rel=1e-2, abs=1e-6)
+    elif "spectral" in name:  # eigenvalues come from LAPACK, which rounds differently with every number of threads
         assert numbers(found) == pytest.approx(numbers(kept), rel=1e-5, abs=1e-9)
+    else:
+        assert found == kept

@@ -22,7 +22,7 @@ def write_metrics(metrics: Sequence[Metric], **labels: str) -> str:
     >>> print(write_metrics([Metric("rows", 3, "Rows.")], stream='a "b"'), end="")
     # HELP tellapart_rows Rows.
     # TYPE tellapart_rows gauge
-    tellapart_rows{stream="a \\"b\\""} 3
+    tellapart_rows{stream="a \"b\""} 3
     """
     inside = ",".join(f'{name}="{_escape(value)}"' for name, value in labels.items())
     told = f"{{{inside}}}" if inside else ""

@@ -32,7 +32,7 @@ class SpectralForms(NamedTuple):
     filters
         g(Λ): (forms, components).
     directions
-        Features times these have unit covariance.
+        Features times these have unit covariance; empty where nobody wants them.
     """
 
     values: Array
@@ -64,7 +64,7 @@ def ridge_filters(eigenvalues: Array, rows: int) -> tuple[Array, list[str]]:
 
 
 def spectral_forms(
-    G: Tensor, C: Tensor, rows: int, contrasts: Contrasts, whitening: Tensor | None = None
+    G: Tensor, C: Tensor, rows: int, contrasts: Contrasts, whitening: Tensor | None = None, *, directions: bool = True
 ) -> SpectralForms | None:
     """The forms of features with Gram matrix G and products C = FᵀW; None where the features are constant.
 
@@ -78,6 +78,8 @@ def spectral_forms(
         The contrasts W.
     whitening
         A triangular R: the forms are those of the features F R^-ᵀ.
+    directions
+        Whether they are wanted.
     """
     if whitening is not None:
         G = torch.linalg.solve_triangular(whitening, G, upper=False)
@@ -91,7 +93,9 @@ def spectral_forms(
     squares = contrasts.squares(V.T @ C)
     found, names = ridge_filters(eigenvalues.numpy(), rows)
     skewness = math.sqrt(8 / contrasts.degrees) * (found**3).sum(1) / (found**2).sum(1) ** 1.5
-    if whitening is not None:
+    if not directions:
+        V = torch.empty(0)
+    elif whitening is not None:
         V = torch.linalg.solve_triangular(whitening.T, V, upper=True)
     filters = torch.from_numpy(found)
     return SpectralForms((filters @ squares).numpy(), skewness, names, filters, V)

@@ -98,9 +98,9 @@ def judge_rows(
                 continue
             # Large sums are not kept longer than they are needed.
             whitening = plan.similarities[member.family].whitening(member.index)
-            made = spectral_forms(*found, plan.rows, contrasts, whitening)
+            made = spectral_forms(*found, plan.rows, contrasts, whitening, directions=correct)
             if made is not None:
-                forms[member] = made if correct else made._replace(directions=torch.empty(0))
+                forms[member] = made
         judge = Judge(plan, contrasts, sums)
         answers: dict[str, Answer | None] = {}
         for family in plan.similarities:

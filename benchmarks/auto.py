@@ -1,4 +1,4 @@
-"""The test that needs no choice: its time beside `mmd_test`, and how time and memory grow with the rows.
+"""The test that needs no choice: its time beside `mmd_test`, how time and memory grow with rows, and all of `compare`.
 
     python benchmarks/auto.py               # everything, some minutes
     python benchmarks/auto.py headline      # one section
@@ -29,7 +29,8 @@ ALONE = """
 import sys, time, torch, tellapart as ta
 ta.two_sample_test(torch.randn(100, 2), torch.randn(100, 2), 19, rng=0)
 start = time.perf_counter()
-result = ta.two_sample_test(sys.argv[1], sys.argv[2], int(sys.argv[3]), rng=0, threads=int(sys.argv[4]))
+call = getattr(ta, sys.argv[5])
+result = call(sys.argv[1], sys.argv[2], permutations=int(sys.argv[3]), rng=0, threads=int(sys.argv[4]))
 seconds = time.perf_counter() - start
 with open("/proc/self/status") as lines:
     peak = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
@@ -59,15 +60,17 @@ def section_headline(folder: Path) -> dict[str, float]:
     return {"ratio": ratio, **got}
 
 
-def alone(folder: Path, N: int, d: int, threads: int) -> tuple[float, float]:
-    """Seconds and peak bytes of a test of N rows in two files, in a process of its own."""
+def alone(
+    folder: Path, N: int, d: int, threads: int, call: str = "two_sample_test", draws: int = DRAWS
+) -> tuple[float, float]:
+    """Seconds and peak bytes of a call with N rows in two files, in a process of its own."""
     paths = []
     for k in range(2):
         path = folder / f"{N}-{d}-{k}.npy"
         if not path.exists():
             np.save(path, np.random.default_rng(k).standard_normal((N // 2, d), dtype=np.float32))
         paths.append(str(path))
-    command = [sys.executable, "-c", ALONE, *paths, str(DRAWS), str(threads)]
+    command = [sys.executable, "-c", ALONE, *paths, str(draws), str(threads), call]
     seconds, peak, _ = map(float, subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
     return seconds, peak
 
@@ -90,7 +93,15 @@ def section_columns(folder: Path) -> dict[str, float]:
     return {"seconds": seconds, "peak": peak}
 
 
-SECTIONS = {"headline": section_headline, "columns": section_columns, "rows": section_rows}
+def section_compare(folder: Path) -> dict[str, float]:
+    """`compare` with everything, 999 permutations, 50 columns, on two threads."""
+    for N in (20_000, 200_000):
+        seconds, peak = alone(folder, N, 50, 2, "compare", 999)
+        print(f"compare, {N // 2:>7,} + {N // 2:,} × 50: {seconds:7.2f} s, peak {peak / 1e6:,.0f} MB", flush=True)
+    return {"seconds": seconds, "peak": peak}
+
+
+SECTIONS = {"headline": section_headline, "columns": section_columns, "rows": section_rows, "compare": section_compare}
 
 
 def main() -> None:

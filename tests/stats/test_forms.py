@@ -205,6 +205,7 @@ def test_memory_bounds_blocks_threads_and_how_much_is_summed_together():
         Rows(Count(), points, Size(1000, 8000, 1e6), Compute(max_memory=10_000, automatic=False))
     assert fitting([Size(100, 1)] * 5, Compute(max_memory=2**30)) == [[0, 1, 2, 3, 4]]
     assert fitting([Size(2**20, 1)] * 3, Compute(max_memory=2**22)) == [[0], [1], [2]]
+    assert fitting([Size(2**24, 1)] * 3, Compute(max_memory=2**40)) == [[0], [1], [2]]
     assert branches(3, 9) == [range(1), range(1, 2), range(2, 3)]
 
 

@@ -24,6 +24,8 @@ from .passes import branches
 BLOCK, NUMBERS = 1_024, 2**22
 #: Runs at the most: more would not keep more threads busy, and each has sums of its own.
 RUNS = 32
+#: Bytes of sums that are worth a pass over the rows of their own: passes cost little beside what is summed in them.
+WORTH_A_PASS = 24 * 2**20
 #: Operations that are worth a thread.
 WORTH_A_THREAD = 1e9
 #: Sums that wait to be joined, beside those that threads are making: the stack of the tree.
@@ -65,11 +67,11 @@ def reduce_rows(reduction: RowReduction, points: Points, size: Size, compute: Co
 
 
 def fitting(sizes: Sequence[Size], compute: Compute) -> list[list[int]]:
-    """Numbers of reductions that may run together within half of the memory, in order.
+    """Numbers of reductions that may run together within half of the memory, and are not worth another pass; in order.
 
     Each has sums of its own, so how they are grouped changes no bit.
     """
-    room = max(compute.max_memory // 2 // (_WAITING + 1), 1)
+    room = max(min(compute.max_memory // 2 // (_WAITING + 1), WORTH_A_PASS), 1)
     groups: list[list[int]] = []
     taken = 0
     for k, size in enumerate(sizes):

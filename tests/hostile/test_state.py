@@ -105,3 +105,18 @@ def test_a_call_leaves_no_trace(name: str, tmp_path: Path) -> None:
                 assert {key: after[key] for key in known} == {key: before[key] for key in known}
     finally:
         torch.set_num_threads(threads)
+
+
+@pytest.mark.parametrize("name", ["two_sample_test", "mmd_test", "learned_test, rbf", "compare"])
+def test_ctrl_c_inside_no_grad_leaves_gradients_on(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    enter, entered = torch.no_grad.__enter__, []
+
+    def interrupted(self: Any) -> None:
+        enter(self)
+        entered.append(self)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(torch.no_grad, "__enter__", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        CALLS[name](tmp_path)
+    assert entered and torch.is_grad_enabled()

@@ -145,10 +145,11 @@ def one_core() -> Generator[int, None, None]:
         yield _one_core_each.threads_before
         return
     holder = object()
-    flushing = _flushes_denormals()
+    flushing, gradients = _flushes_denormals(), torch.is_grad_enabled()
 
     def put_back() -> None:
         torch.set_flush_denormal(flushing)
+        torch.set_grad_enabled(gradients)  # an interrupt may end `no_grad` between its two halves
         _one_core_each.release(holder)
         _thread.holds = False
 

@@ -22,6 +22,8 @@ Array: TypeAlias = "np.ndarray[Any, Any]"
 _PAIRS = 100
 #: Pairs below this adjusted p-value must show their difference in the correlation too.
 _GUARDED = 0.25
+#: Columns below this adjusted p-value are told as different.
+_TOLD = 0.05
 _Z = 1.959964
 
 
@@ -125,12 +127,14 @@ class Effects:
         shift, difference = float(self.variances.shift[c]), float(mean[1] - mean[0])
         of_shift = self._interval(shift, float(self.variances.location[c]))
         told = f"{_fixed(shift, '+.2f')} SD{_bracket(of_shift, '.2f')}"
-        if part.kind == "location":
+        if part.kind == "location" and _agrees(part, of_shift):
             return shift, of_shift, self._shift_in_words(unit, difference, told), values
         widths = f"SD {' → '.join(map(number, deviation.tolist()))}"
-        if part.kind == "scale":
-            ratio = math.log(deviation[1] / deviation[0]) if deviation.min() > 0 else math.nan
-            of_ratio = self._interval(ratio, float(self.variances.scale[c]))
+        if part.kind == "location":
+            return shift, of_shift, f"mostly {_word(unit, part.sign)} in {self.names[1]} (mean {told}, {widths})", values
+        ratio = math.log(deviation[1] / deviation[0]) if deviation.min() > 0 else math.nan
+        of_ratio = self._interval(ratio, float(self.variances.scale[c]))
+        if part.kind == "scale" and _agrees(part, of_ratio):
             times = None if of_ratio is None else (math.exp(of_ratio[0]), math.exp(of_ratio[1]))
             told = f", × {math.exp(ratio):.2f}{_bracket(times, '.2f')}" if times else ""
             more = "more" if deviation[1] > deviation[0] else "less"
@@ -138,10 +142,8 @@ class Effects:
         return shift, of_shift, f"another shape (mean {told}, {widths})", values
 
     def _shift_in_words(self, unit: Unit, difference: float, told: str) -> str:
-        words = {"date": ("later", "earlier"), "pixel": ("brighter", "darker")}.get(unit.kind, ("larger", "smaller"))
-        word = words[0] if difference > 0 else words[1]
         days = f" by {number(abs(difference))} days" if unit.kind == "date" else ""
-        return f"{word} in {self.names[1]}{days}, {told}"
+        return f"{_word(unit, difference)} in {self.names[1]}{days}, {told}"
 
     def _share(self, unit: Unit) -> Any:
         """The level whose share differs most, for its size."""
@@ -207,6 +209,16 @@ def share_interval(shares: Array, sizes: Array) -> tuple[float, float]:
 def _chance(effect: float, variance: float) -> float:
     """How likely a normal variable of this variance is at least as far from 0."""
     return math.erfc(abs(effect) / math.sqrt(2 * variance)) if variance > 0 else float(effect == 0)
+
+
+def _agrees(part: Part, interval: tuple[float, float] | None) -> bool:
+    """Whether an effect may be told as that of a column: ranks can differ where means and deviations do not."""
+    return part.pvalue > _TOLD or interval is None or not interval[0] <= 0 <= interval[1]
+
+
+def _word(unit: Unit, difference: float) -> str:
+    more, less = {"date": ("later", "earlier"), "pixel": ("brighter", "darker")}.get(unit.kind, ("larger", "smaller"))
+    return more if difference > 0 else less
 
 
 def _level(unit: Unit, best: int) -> str:

@@ -65,9 +65,10 @@ class EquivalenceResult(Shown):
         """What was found, in plain words."""
         word = "differ by less than" if self.equivalent(alpha) else "are not shown to differ by less than"
         low, high = self.interval
+        p = f"p = {self.pvalue:.3g}" if self.pvalue >= 1e-6 else "p < 0.000001"
         return (
             f"{self.names[0]} ({self.sizes[0]:,} rows) and {self.names[1]} ({self.sizes[1]:,} rows) {word} the margin: "
-            f"MMD {self.distance:.3g} [{low:.3g}, {high:.3g}], margin {self.margin:g}, p = {self.pvalue:.3g}."
+            f"MMD {self.distance:.3g} [{low:.3g}, {high:.3g}], margin {self.margin:g}, {p}."
         )
 
     def to_dict(self) -> dict[str, Any]:

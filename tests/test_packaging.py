@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -86,12 +87,20 @@ def test_the_wheel_shows_its_help_where_nothing_else_is_installed(wheel, tmp_pat
 @pytest.mark.parametrize("version", ["3.10", "3.12", "3.13"])
 def test_other_versions_of_python_compile_and_start_it(wheel, tmp_path, version):
     """Where they are installed, and without torch: what can be tried is the syntax, the import and the help."""
-    python = shutil.which(f"python{version}")
-    if python is None or subprocess.run([python, "--version"], capture_output=True).returncode:
+    python = find_python(version)
+    if python is None:
         pytest.skip(f"Python {version} is not here")
     zipfile.ZipFile(wheel).extractall(tmp_path)
     subprocess.run([python, "-I", "-W", "error", "-m", "compileall", "-q", str(tmp_path)], check=True)
     assert help_of(tmp_path, [python, "-I"], ["--help"]).startswith("usage: tellapart")
+
+
+def find_python(version):
+    """One on the path that starts, or one of pyenv, whose commands on the path start only what was chosen."""
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    candidates = [shutil.which(f"python{version}"), *pyenv.glob(f"{version}.*/bin/python")]
+    started = (str(p) for p in candidates if p and not subprocess.run([p, "--version"], capture_output=True).returncode)
+    return next(started, None)
 
 
 def help_of(folder, python, command):

@@ -215,5 +215,7 @@ def warm_up(name: str) -> None:
         METHODS[name](X, Y, Settings(permutations=9, forest_permutations=1, steps=2), 0)
 
 
+#: What takes so long that it gets fewer repetitions.
+SLOW = ("forest",)
 #: What is left out unless asked for: it is slow, or repeats another method.
 ONLY_IF_ASKED = ("deep", "energy-dcor")

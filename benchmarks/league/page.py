@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 GROUP_TITLES = {
@@ -14,7 +15,8 @@ GROUP_TITLES = {
     "development": ("Development problems", "Our settings were chosen on these: compare methods elsewhere."),
 }
 NEAR = 0.05
-#: With fewer repetitions than this the page is called a trial run.
+#: A cell with fewer repetitions than this is shown with their number and is not the best of its row; where most have
+#: fewer, the page is called a trial run.
 ENOUGH = 20
 
 
@@ -85,13 +87,17 @@ class Table:
     def rate(self, row: dict[str, Any], method: str, kind: str | None = None) -> dict[str, Any] | None:
         return row.get(method, {}).get(kind or self.kind)
 
+    def rates(self, row: dict[str, Any]) -> dict[str, dict[str, Any]]:
+        """Those with enough repetitions, or all where none has."""
+        known = {name: rate for name in self.methods if (rate := self.rate(row, name))}
+        return {name: rate for name, rate in known.items() if rate["repetitions"] >= ENOUGH} or known
+
     def best(self, row: dict[str, Any]) -> float:
-        rates = [self.rate(row, method) for method in self.methods]
-        return max((rate["rate"] for rate in rates if rate), default=math.nan)
+        return max((rate["rate"] for rate in self.rates(row).values()), default=math.nan)
 
     def is_near_best(self, row: dict[str, Any], method: str, alpha: float) -> bool:
         """Whether it sees about as much as the best, and the best sees anything."""
-        rate, best = self.rate(row, method), self.best(row)
+        rate, best = self.rates(row).get(method), self.best(row)
         return rate is not None and best > alpha and rate["rate"] >= best - NEAR - 1e-9
 
     @staticmethod
@@ -107,9 +113,8 @@ def text(result: dict[str, Any]) -> str:
     settings = result["settings"]
     machine = ", ".join(f"{name} {value}" for name, value in result["machine"].items())
     tried = [rate["repetitions"] for cell in result["cells"] if (rate := cell.get("level"))]
-    few = (
-        "**A trial run: there are too few repetitions to compare anything.**" if min(tried, default=0) < ENOUGH else ""
-    )
+    trial = not tried or median(tried) < ENOUGH
+    few = "**A trial run: there are too few repetitions to compare anything.**" if trial else ""
     parts = [
         "# Which test sees most",
         few,
@@ -167,12 +172,14 @@ def _entry(table: Table, row: dict[str, Any], method: str, alpha: float) -> str:
         return "failed"
     level = cell["level"]
     warning = " ⚠" if level and _too_many(level["rejections"], level["repetitions"], alpha) else ""
-    below = f"<br><sub>{seconds(cell['seconds'])}</sub>"
+    tried = (cell[table.kind] or {"repetitions": 0})["repetitions"]
+    time = seconds(cell["seconds"]) + (f", {tried} runs" if tried < ENOUGH else "")
+    below = f"<br><sub>{time}</sub>"
     if table.kind == "level":
         return f"{percent(level)}{warning}{below}"
     power = percent(cell["power"])
     shown = f"**{power}**" if table.is_near_best(row, method, alpha) else power
-    return f"{shown}<br><sub>{percent(level)}{warning}, {seconds(cell['seconds'])}</sub>"
+    return f"{shown}<br><sub>{percent(level)}{warning}, {time}</sub>"
 
 
 def _too_many(rejections: int, repetitions: int, alpha: float) -> bool:
@@ -205,20 +212,21 @@ def _levels(result: dict[str, Any], ours: str = "auto") -> str:
 
 
 def _sum(result: dict[str, Any]) -> str:
-    total = result["sum_real"]
-    if not total["trials"]:
-        return ""
-    ranked = sorted(total["rejections"].items(), key=lambda item: -item[1])
-    lines = [
-        "## The real problems, summed",
-        "",
-        f"Rejections of {total['trials']} pairs of samples from {total['problems']} problems, at the seeds that all "
-        "methods tried.",
-        "",
-        _row(["method", "rejections"]),
-        _row(["---", "---:"]),
-        *(_row([result["methods"][name]["title"], str(count)]) for name, count in ranked),
+    totals = [
+        total for total in (result["sum_real"], result.get("sum_real_with_slow_ones")) if total and total["trials"]
     ]
+    lines = ["## The real problems, summed"] if totals else []
+    for total in totals:
+        ranked = sorted(total["rejections"].items(), key=lambda item: -item[1])
+        lines += [
+            "",
+            f"Rejections of {total['trials']} pairs of samples from {total['problems']} problems, at the seeds that "
+            "all these methods tried.",
+            "",
+            _row(["method", "rejections"]),
+            _row(["---", "---:"]),
+            *(_row([result["methods"][name]["title"], str(count)]) for name, count in ranked),
+        ]
     return "\n".join(lines)
 
 
@@ -233,9 +241,11 @@ def _behind(result: dict[str, Any], ours: str = "auto") -> str:
             found, best = table.rate(row, ours), table.best(row)
             if found is None or found["rate"] >= best - NEAR - 1e-9:
                 continue
-            rates = {name: rate["rate"] for name in table.methods if (rate := table.rate(row, name))}
-            first = max(rates, key=rates.__getitem__)
-            lines.append(_row([Table.title(row), percent(found), f"{table.titles[first]}: {100 * best:.0f}"]))
+            rates = table.rates(row)
+            first = max(rates, key=lambda name: rates[name]["rate"])
+            there = rates[first]
+            told = f"{table.titles[first]}: {percent(there)} of {there['repetitions']}"
+            lines.append(_row([Table.title(row), f"{percent(found)} of {found['repetitions']}", told]))
     title = f"## Where `{ours}` is more than {100 * NEAR:.0f} points below the best"
     if not lines:
         return f"{title}\n\nOn none of the reporting and real problems tried."

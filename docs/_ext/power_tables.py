@@ -1,7 +1,7 @@
-"""Tables of measured power, made from ``power.json`` when the site is built.
+"""Tables of what was measured, made from ``power.json`` and ``planted.json`` when the site is built.
 
 ``{power-table} reporting`` shows all problems of a group; ``{power-choice}`` for each kind of difference the test that
-saw most.
+saw most; ``{planted-table}`` what `compare` names where changes were planted.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from docutils import nodes
 from docutils.parsers.rst import Directive
 
-POWER = Path(__file__).parents[1] / "power.json"
+POWER, PLANTED = (Path(__file__).parents[1] / name for name in ("power.json", "planted.json"))
 Cells = dict[tuple[str, int, int], dict[str, Any]]
 
 
@@ -95,8 +95,25 @@ class PowerChoice(Directive):
         return [table(["what differs", "rows", "sees most", "rejections in %"], rows, "words")]
 
 
+class PlantedTable(Directive):
+    """Changes planted in tables, and what is named."""
+
+    required_arguments = 0
+
+    def run(self) -> list[nodes.Node]:
+        """The table."""
+        data = json.loads(PLANTED.read_text(encoding="utf-8"))
+        header = ["table, change", "rows", "the test rejects", "something is named", "first the planted one", "another"]
+        rows: list[tuple[list[str], set[int]]] = []
+        for key, cell in data.items():
+            shares = ("" if cell[k] is None else f"{100 * cell[k]:.0f} %" for k in ("power", "named", "right", "false"))
+            rows.append(([key, f"{cell['rows']:,}", *shares], set()))
+        return [table(header, rows, "numbers")]
+
+
 def setup(app: Any) -> dict[str, Any]:
     """Add the directives."""
     app.add_directive("power-table", PowerTable)
     app.add_directive("power-choice", PowerChoice)
+    app.add_directive("planted-table", PlantedTable)
     return {"version": "1", "parallel_read_safe": True}

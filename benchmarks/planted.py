@@ -56,7 +56,7 @@ EXPONENT, STEPS, AIM = 0.8, (16, 24), 0.92
 
 @dataclass(frozen=True)
 class Planted:
-    """Two samples, and what was changed: columns, pairs and slices that may be named."""
+    """Two samples, and what was changed: columns, pairs and slices that may be named, and rows of Y in the segment."""
 
     X: pd.DataFrame
     Y: pd.DataFrame
@@ -64,6 +64,7 @@ class Planted:
     column: str
     other: str = ""
     untouched: frozenset[str] = frozenset()
+    inside: np.ndarray | None = None
 
 
 def real(loader):
@@ -116,8 +117,9 @@ def plant(table, change, seed, rows=None):
     if change == "segment":
         inside = (Y[column] > Y[column].quantile(0.6)) & (Y[other] > Y[other].quantile(0.6))
         weights = np.where(inside, size, 1.0)
-        Y = Y.iloc[rng.choice(len(Y), rows, replace=False, p=weights / weights.sum())].reset_index(drop=True)
-        return Planted(X, Y, "slice", column, other, UNTOUCHED if table == "made" else frozenset())
+        drawn = rng.choice(len(Y), rows, replace=False, p=weights / weights.sum())
+        Y, untouched = Y.iloc[drawn].reset_index(drop=True), UNTOUCHED if table == "made" else frozenset()
+        return Planted(X, Y, "slice", column, other, untouched, inside.to_numpy()[drawn])
     if change == "rarer":
         out = (Y["country"] == "DE") & (rng.random(len(Y)) > size)
         return Planted(X, Y[~out][:rows].reset_index(drop=True), "column", "country")
@@ -153,9 +155,25 @@ def judge(problem, found):
     return right, any(name not in own for name in columns) or any(not pair & own for pair in pairs)
 
 
+def points_there(problem, found):
+    """Whether the rows of the first slice that is named are the planted ones, whatever columns its rule has.
+
+    Columns go together, and other rules describe the same rows: the segment is at least twice as frequent among them as
+    elsewhere, or half as frequent where the slice is rarer in Y. None where nothing is named.
+    """
+    if problem.inside is None or not found.named_slices:
+        return None
+    first = found.named_slices[0]
+    chosen = np.isin(np.arange(len(problem.Y)), first.members_y)
+    if not 0 < chosen.sum() < len(chosen):
+        return False
+    within, elsewhere = problem.inside[chosen].mean(), problem.inside[~chosen].mean()
+    return bool(within >= 2 * elsewhere if first.ratio > 1 else elsewhere >= 2 * within)
+
+
 def run(table, change, seeds, permutations):
     """The figures of one table and change."""
-    rejected, right, false, seconds = 0, [], [], 0.0
+    rejected, right, false, there, seconds = 0, [], [], [], 0.0
     for seed in seeds:
         problem = plant(table, change, seed)
         start = time.perf_counter()
@@ -165,12 +183,15 @@ def run(table, change, seeds, permutations):
         one, other = judge(problem, found)
         right += [] if one is None else [one]
         false += [] if other is None else [other]
+        pointing = points_there(problem, found)
+        there += [] if pointing is None else [pointing]
     return {
         "rows": len(problem.X),
         "power": rejected / len(seeds),
         "named": len(right) / len(seeds),
         "right": float(np.mean(right)) if right else None,
         "false": float(np.mean(false)) if false else None,
+        "rows of the segment": float(np.mean(there)) if there else None,
         "seconds": seconds / len(seeds),
     }
 
@@ -213,7 +234,8 @@ def main():
             right, false = ("-" if found[k] is None else f"{found[k]:.2f}" for k in ("right", "false"))
             print(
                 f"{table:14} {change:10} {found['rows']:4} rows  power {found['power']:.2f}  "
-                f"named {found['named']:.2f}  right {right}  false {false}  {found['seconds']:.1f} s",
+                f"named {found['named']:.2f}  right {right}  false {false}  {found['seconds']:.1f} s"
+                + ("" if found["rows of the segment"] is None else f"  its rows {found['rows of the segment']:.2f}"),
                 flush=True,
             )
             if options.out is not None:

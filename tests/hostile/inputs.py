@@ -476,6 +476,15 @@ def several() -> list[Case]:
             Case(f"rank: {k}", files | {"c.csv": made}, ("rank", "a.csv", "b.csv", "c.csv"), says)
             for k, (made, says) in models.items()
         ),
+        *(
+            Case(
+                f"too large, --missing {how}",
+                {"a.npy": npy(np.where(NUMBERS == NUMBERS[3, 1], 1e300, NUMBERS)), "b.npy": npy(NUMBERS)},
+                ("test", "a.npy", "b.npy", "--missing", how),
+                r"values beyond 1e\+150, the first at row 3, column 1",
+            )
+            for how in ("error", "indicator", "drop")
+        ),
         Case("rank: one model", files, ("rank", "a.csv", "b.csv"), "two or more models, but got 1"),
         Case("rank: nothing", files, ("rank", "a.csv", "b.csv", ""), "is an empty path"),
         *(

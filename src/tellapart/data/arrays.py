@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -109,11 +109,21 @@ def non_finite_error(
     return InputError(f"{name} has {count} {what} among its {total} values, {where}.", advice, **options)
 
 
+def too_large(row: int, column: int) -> str:
+    """The complaint about values whose squares are not finite."""
+    return f"values beyond {LARGEST:g}, the first at row {row}, column {column}. Divide the data by a large number."
+
+
 def check_finite(array: Array, name: str, *, allow_nan: bool = False, advice: str = _REMOVE, **options: Any) -> None:
-    """Say how many values are not finite numbers, and where the first is; ``advice`` is for NaN."""
+    """Say how many values are not finite numbers or too large, and where the first is; ``advice`` is for NaN."""
     if array.dtype.kind != "f":
         return
-    for what, test in (("NaN", np.isnan), ("infinite", np.isinf)):
+    tests: dict[str, Callable[[Array], Array]] = {
+        "NaN": np.isnan,
+        "infinite": np.isinf,
+        "too large": lambda block: np.abs(block) > LARGEST,
+    }
+    for what, test in tests.items():
         if what == "NaN" and allow_nan:
             continue
         count, first = 0, (0, 0)
@@ -125,6 +135,8 @@ def check_finite(array: Array, name: str, *, allow_nan: bool = False, advice: st
                 count += int(bad.sum())
         if count and what == "NaN":
             raise non_finite_error(name, what, count, array.size, first, advice, **options)
+        if count and what == "too large":
+            raise InputError(f"{name} has {too_large(*first)}")
         if count:
             raise non_finite_error(name, what, count, array.size, first)
 

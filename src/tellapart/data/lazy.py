@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from .._util.errors import InputError
-from .arrays import LARGEST, Array
-from .sample import are_usable, float_tensor, positions, too_large
+from .arrays import LARGEST, Array, too_large
+from .sample import are_usable, float_tensor, positions
 
 #: One row for each point: in memory, or where `Lazy` reads them.
 Points: TypeAlias = "Tensor | Lazy"

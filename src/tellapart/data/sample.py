@@ -10,7 +10,16 @@ import torch
 from torch import Tensor
 
 from .._util.errors import InputError, InputTypeError
-from .arrays import LARGEST, Array, as_array, check_dense_real, check_exact, check_rows, non_finite_error
+from .arrays import (
+    LARGEST,
+    Array,
+    as_array,
+    check_dense_real,
+    check_exact,
+    check_rows,
+    non_finite_error,
+    too_large,
+)
 
 Kind: TypeAlias = Literal["rows", "table", "images"]
 
@@ -146,11 +155,6 @@ def are_usable(values: Tensor) -> bool:
     # As Python's numbers: in single precision the limit itself would be infinite.
     low, high = (float(end) for end in torch.aminmax(values.detach()))
     return low >= -LARGEST and high <= LARGEST  # also false for NaN
-
-
-def too_large(row: int, column: int) -> str:
-    """The complaint about values whose squares are not finite."""
-    return f"values beyond {LARGEST:g}, the first at row {row}, column {column}. Divide the data by a large number."
 
 
 def _from_array(array: Array) -> Tensor:

@@ -131,7 +131,8 @@ class Effects:
             return shift, of_shift, self._shift_in_words(unit, difference, told), values
         widths = f"SD {' → '.join(map(number, deviation.tolist()))}"
         if part.kind == "location":
-            return shift, of_shift, f"mostly {_word(unit, part.sign)} in {self.names[1]} (mean {told}, {widths})", values
+            words = f"mostly {_word(unit, part.sign)} in {self.names[1]} (mean {told}, {widths})"
+            return shift, of_shift, words, values
         ratio = math.log(deviation[1] / deviation[0]) if deviation.min() > 0 else math.nan
         of_ratio = self._interval(ratio, float(self.variances.scale[c]))
         if part.kind == "scale" and _agrees(part, of_ratio):

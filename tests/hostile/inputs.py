@@ -479,7 +479,7 @@ def several() -> list[Case]:
         *(
             Case(
                 f"too large, --missing {how}",
-                {"a.npy": npy(np.where(NUMBERS == NUMBERS[3, 1], 1e300, NUMBERS)), "b.npy": npy(NUMBERS)},
+                {"a.npy": npy(np.where(NUMBERS[3, 1] == NUMBERS, 1e300, NUMBERS)), "b.npy": npy(NUMBERS)},
                 ("test", "a.npy", "b.npy", "--missing", how),
                 r"values beyond 1e\+150, the first at row 3, column 1",
             )

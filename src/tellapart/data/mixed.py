@@ -10,7 +10,7 @@ import numpy as np
 
 from .._util.errors import InputError
 from .._util.text import printable, shorten
-from .arrays import Array
+from .arrays import LARGEST, Array, too_large
 from .columns import Column, ColumnKind
 from .encoding import Encoding
 from .images import Images, pixel_names
@@ -19,7 +19,7 @@ from .matching import match
 from .options import ReadOptions
 from .points import agree, open_rows
 from .read import open_source, read_pair_with, read_with
-from .sample import Kind, Sample
+from .sample import Kind, Sample, are_usable
 from .scaling import LONGEST_NAME, Levels
 from .source import Rows, Source
 from .tables import Table
@@ -144,6 +144,8 @@ def mix_sources(
         sources[0], _concatenate(sources[1:]), standardise="auto" if _are_images(sources) else False
     )
     samples = [encoding.encode(source) for source in sources]
+    for source, sample in zip(sources, samples, strict=True):
+        _check_size(source, sample)
     notes = dict.fromkeys(f"{source.label}: {note}" for source in sources for note in source.notes)
     mixed = Mixed(
         tuple(agree([sample.values for sample in samples], names, at_least)),
@@ -155,6 +157,13 @@ def mix_sources(
         encoding.kind,
     )
     return mixed, samples, encoding
+
+
+def _check_size(source: Source, sample: Sample) -> None:
+    """Complain about values whose squares are not finite, which only standardised ones may be."""
+    if not are_usable(sample.values):
+        row, column = (sample.values.flatten(1).abs() > LARGEST).nonzero()[0].tolist()
+        raise InputError(f"{source.label} has {too_large(int(source.numbers[row]), column)}")
 
 
 def take_labels(data: Any, name: str, column: str, options: ReadOptions) -> tuple[Any, ReadOptions, Array]:

@@ -123,17 +123,17 @@ class Comparison(Shown):
 
         Columns and pairs share the level: that any of them is named that does not differ has probability at most α.
         """
-        return self.columns.named(self.naming_level) if self.reject() else Findings()
+        return Findings() if isinstance(self.test, LearnedTest) else self.test.named_columns(self.alpha)
 
     @property
     def named_pairs(self) -> Findings:
         """The pairs that are said to differ."""
-        return self.pairs.named(self.naming_level) if self.reject() else Findings()
+        return Findings() if isinstance(self.test, LearnedTest) else self.test.named_pairs(self.alpha)
 
     @property
     def naming_level(self) -> float:
         """The level at which single columns, and single pairs, are named: half of α where there are both."""
-        return self.alpha / 2 if len(self.pairs) else self.alpha
+        return self.alpha if isinstance(self.test, LearnedTest) else self.test.naming_level(self.alpha)
 
     @property
     def named_slices(self) -> tuple[Slice, ...]:

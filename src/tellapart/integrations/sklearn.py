@@ -113,7 +113,7 @@ class TwoSampleTest(SelectorMixin, BaseEstimator):
 
     def _get_support_mask(self) -> Array:
         check_is_fitted(self)
-        kept = self.result_.coordinates.named(self.alpha) if self.result_.reject(self.alpha) else ()
+        kept = self.result_.named_columns(self.alpha)
         named = {column for one in kept for column in (one.name, *one.columns)}
         columns = getattr(self, "feature_names_in_", np.arange(self.n_features_in_).astype(str))
         return np.array([str(column) in named for column in columns])

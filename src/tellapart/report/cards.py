@@ -92,9 +92,9 @@ def _(result: AutoResult) -> list[Markup]:
     if isinstance(result, KSampleResult) and result.pairwise:
         parts.append(_pairwise(result))
     parts.append(_families(result.families, result.pvalue_floor))
-    parts += _found("Columns", result.coordinates, _ALPHA, reject, result.pvalue_floor)
-    if reject and result.pairs.named(_ALPHA):
-        parts += _found("Pairs of columns", result.pairs.named(_ALPHA), _ALPHA, reject, result.pvalue_floor)
+    parts += _found("Columns", result.coordinates, result.naming_level(_ALPHA), reject, result.pvalue_floor)
+    if pairs := result.named_pairs(_ALPHA):
+        parts += _found("Pairs of columns", pairs, result.naming_level(_ALPHA), reject, result.pvalue_floor)
     return parts + _notes(result.notes)
 
 

@@ -92,8 +92,8 @@ def _lead(c: Comparison, named: int, names: tuple[str, str]) -> str:
         return "Since the test as a whole found nothing, no column is named. What the table shows may be chance."
     if not named:
         return (
-            "No column is shown to differ by itself: the difference lies in how columns go together, or it is spread "
-            "thinly over many of them."
+            f"No column is shown to differ by itself (adjusted p ≤ {c.naming_level:.3g}): the difference lies in how "
+            "columns go together, or in several of them that are not sure one by one."
         )
     count = (
         "The column differs."

@@ -25,7 +25,7 @@ def contents(result: KSampleResult, by: str, alpha: float, command: str | None) 
     """Everything that the page says."""
     differ = result.reject(alpha)
     sure = [one for one in result.pairwise if rejects(one.pvalue, alpha)]
-    named = result.coordinates.named(alpha) if differ else ()
+    named = result.named_columns(alpha)
     tiles = [
         {"name": "p-value", "value": as_pvalue(result.pvalue), "text": f"exact, {result.permutations:,} relabellings"},
         {
@@ -81,6 +81,6 @@ def _matrix(result: KSampleResult, alpha: float) -> list[dict[str, Any]]:
 
 def _cell(one: PairwiseTest, alpha: float) -> dict[str, Any]:
     sure = rejects(one.pvalue, alpha)
-    columns = [f"{c.name}: {c.words}" for c in one.test.coordinates.named(alpha)[:_NAMED]] if sure else []
+    columns = [f"{c.name}: {c.words}" for c in one.test.named_columns(alpha)[:_NAMED]] if sure else []
     title = "; ".join([f"{' and '.join(one.names)}: p = {as_pvalue(one.pvalue)}", *columns])
     return {"share": evidence_share(one.pvalue), "sure": sure, "text": as_pvalue(one.pvalue), "title": title}

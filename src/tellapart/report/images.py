@@ -66,8 +66,8 @@ def _lead(c: Comparison, found: PixelMap, names: tuple[str, str]) -> str:
         return "Since the test as a whole found nothing, no pixel is named, and the map is empty."
     if not found.named.any():
         return (
-            "No pixel is shown to differ by itself: the difference lies in how pixels go together, or it is spread "
-            "thinly over many of them."
+            f"No pixel is shown to differ by itself (adjusted p ≤ {c.naming_level:.3g}): the difference lies in how "
+            "pixels go together, or in several of them that are not sure one by one."
         )
     return (
         f"{int(found.named.sum()):,} of {found.named.size:,} pixels differ by themselves, and only these are coloured: "

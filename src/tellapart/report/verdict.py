@@ -140,7 +140,7 @@ def _columns_point(c: Comparison) -> Point:
     found, total = c.named_columns, len(c.columns)
     what = _section(c).removesuffix("s")
     if not found:
-        why = f"The difference lies in how {what}s go together, or is spread thinly over many of them."
+        why = f"The difference lies in how {what}s go together, or in several of them that are not sure one by one."
         return Point(f"No single {what} is shown to differ.", why, _section(c))
     if len(found) == total:
         strong = f"The {what} differs." if total == 1 else f"All {total:,} {what}s differ."

@@ -151,9 +151,28 @@ class AutoResult(Shown):
         """Whether the test rejects at level ``alpha``."""
         return rejects(self.pvalue, alpha)
 
+    def naming_level(self, alpha: float = 0.05) -> float:
+        """Adjusted p-values up to this are named: half of ``alpha`` for columns and half for pairs, if there are any.
+
+        So the probability that any column or pair is named by mistake is at most ``alpha``. Where so few permutations
+        were drawn that no p-value reaches the half, columns have all of it.
+        """
+        return alpha / 2 if self._shares_level(alpha) else alpha
+
+    def _shares_level(self, alpha: float) -> bool:
+        return len(self.pairs) > 0 and rejects(self.pvalue_floor, alpha / 2)
+
+    def named_columns(self, alpha: float = 0.05) -> Findings:
+        """The columns that differ by themselves; none unless the test rejects. See `naming_level`."""
+        return self.coordinates.named(self.naming_level(alpha)) if self.reject(alpha) else Findings()
+
+    def named_pairs(self, alpha: float = 0.05) -> Findings:
+        """The pairs of columns that differ; none unless the test rejects."""
+        return self.pairs.named(alpha / 2) if self.reject(alpha) and self._shares_level(alpha) else Findings()
+
     def named(self, alpha: float = 0.05) -> tuple[str, ...]:
-        """The columns that differ by themselves, all together at level ``alpha``; none unless the test rejects."""
-        return tuple(one.name for one in self.coordinates.named(alpha)) if self.reject(alpha) else ()
+        """The names of the columns that differ by themselves."""
+        return tuple(one.name for one in self.named_columns(alpha))
 
     def to_dict(self) -> dict[str, Any]:
         """All fields as plain Python values."""
@@ -184,10 +203,13 @@ class AutoResult(Shown):
         lines += [f"Note: {note}" for note in self.notes]
         for name, family in self.families.items():
             lines.append(f"  {FAMILIES[name]}: p = {family.pvalue:.4g} ({family.carrier})")
-        for what, found in (("Columns", self.coordinates), ("Pairs of columns", self.pairs)):
-            named = found.named(alpha) if self.reject(alpha) else ()
+        level = f"adjusted p ≤ {self.naming_level(alpha):g}"
+        for what, named, found in (
+            ("Columns", self.named_columns(alpha), self.coordinates),
+            ("Pairs of columns", self.named_pairs(alpha), self.pairs),
+        ):
             if named:
-                lines.append(f"{what} that differ (jointly at level {alpha:g}): {len(named)} of {len(found)}")
+                lines.append(f"{what} that differ ({level}): {len(named)} of {len(found)}")
                 lines += [f"  {one}" for one in named[:_SHOWN]]
                 lines += [f"  … and {len(named) - _SHOWN} more"] if len(named) > _SHOWN else []
         return lines

@@ -131,7 +131,7 @@ class Monitor(Shown):
         fresh = self.bets.add(opened.rows)
         pvalues = [*(one.pvalue for one in self.records), result.pvalue]
         level = spend_levels(pvalues, self.alpha, self.horizon)[-1] if self.control == "holm" else None
-        named = result.coordinates.named(self.alpha) if rejects(result.pvalue, self.alpha) else ()
+        named = result.named_columns(self.alpha)
         record = BatchRecord(
             number=number,
             name=f"{called} ({len(namesakes) + 1})" if namesakes else called,

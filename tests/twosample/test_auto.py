@@ -336,6 +336,28 @@ def test_words_do_not_claim_what_the_interval_leaves_open():
     assert "mostly" not in few.words
 
 
+def test_effects_are_those_within_strata():
+    rng = np.random.default_rng(0)
+
+    def draw(rows, share, shift):
+        site = rng.random(rows) < share
+        seen = rng.random(rows) < np.where(site, 0.8, 0.3) - 0.15 * (shift < 0)
+        values = rng.normal(size=rows) + 3 * site + shift
+        return pd.DataFrame({"value": values, "seen": np.where(seen, "yes", "no"), "site": np.where(site, "b", "a")})
+
+    # Within both sites values are smaller and "yes" is rarer in Y, which has more of the site where both are larger.
+    X, Y = draw(600, 0.2, 0.0), draw(600, 0.8, -0.6)
+    result = ta.two_sample_test(X, Y, 39, strata="site", rng=0)
+    found = {one.name: one for one in result.coordinates}
+    assert found["value"].words.startswith("smaller in Y, -0.")
+    assert found["value"].interval[0] < -0.6 / np.sqrt(1 + 9 * 0.25) < found["value"].interval[1]
+    assert found["value"].interval[1] < 0
+    assert "'yes'" not in found["seen"].words or found["seen"].effect < 0
+    assert any("within strata" in note for note in result.notes)
+    pooled = {one.name: one for one in ta.two_sample_test(X, Y, 19, drop=["site"], rng=0).coordinates}
+    assert pooled["value"].effect > 0.5
+
+
 # --- the same bits ------------------------------------------------------------------------------------------------
 
 

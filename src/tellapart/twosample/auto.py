@@ -30,6 +30,7 @@ Array: TypeAlias = "np.ndarray[Any, Any]"
 
 #: A floor of the p-value above this is worth a warning.
 _WORTH_A_WARNING = 0.05
+_STRATA = "Samples have other shares of the strata: effects are those within strata, which count alike in all samples."
 
 
 def two_sample_test(
@@ -251,7 +252,7 @@ def run_auto(
         "pairs": Findings(effects.describe_pairs(verdict.pairs)),
         "sizes": tuple(sizes),
         "names": mixed.names,
-        "notes": (*mixed.notes, *_notes(verdict, drawn.floor, layout.width)),
+        "notes": (*mixed.notes, *_notes(verdict, drawn.floor, layout.width, effects)),
     }
 
 
@@ -267,8 +268,8 @@ def _with_names(verdict: Verdict, effects: Effects) -> dict[str, Any]:
     return found
 
 
-def _notes(verdict: Verdict, floor: float, width: int) -> list[str]:
-    notes = []
+def _notes(verdict: Verdict, floor: float, width: int, effects: Effects) -> list[str]:
+    notes = [] if effects.weights is None else [_STRATA]
     if floor > _WORTH_A_WARNING:
         notes.append(_floor_in_words(floor))
     if verdict.left_out:

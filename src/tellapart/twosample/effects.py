@@ -14,7 +14,7 @@ from ..data.mixed import Mixed, Unit
 from ..engine import Compute
 from ..stats.forms import Part, Pooled
 from .findings import Finding, holm
-from .moments import Moments, Places, Variances, sum_moments, sum_variances
+from .moments import Moments, Places, Variances, stratum_weights, sum_moments, sum_variances
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
@@ -32,7 +32,7 @@ class Effects:
 
     Intervals have 95 % confidence for each effect by itself: by the delta method (spreads: the jackknife) from third
     and fourth moments, so that no law of the columns is assumed; and from sums over whole groups, or pairs, where rows
-    belong together.
+    belong together. Where labels were exchanged within strata, strata count alike in all samples.
     """
 
     def __init__(
@@ -47,12 +47,16 @@ class Effects:
         gaps = {unit.coordinates[0]: unit.gap for unit in mixed.units if unit.gap is not None}
         first, second = (np.array([part.columns[side] for part in known], int) for side in (0, 1))
         places = Places(first, second, gaps)
-        self.moments: Moments = sum_moments(pooled.points, labels, len(sizes), places, compute)
+        strata = pooled.labellings.strata
+        self.weights = None if strata is None else stratum_weights(labels, strata, len(sizes))
+        self.moments: Moments = sum_moments(pooled.points, labels, len(sizes), places, compute, self.weights)
         self.rows = self.moments.rows
         self.variances: Variances | None = None
         if len(sizes) == 2:
             of_row = None if units is None else units[pooled.order]
-            self.variances = sum_variances(pooled.points, labels, places, self.moments, of_row, compute)
+            self.variances = sum_variances(
+                pooled.points, labels, places, self.moments, of_row, compute, self.weights, strata
+            )
         # What few rows leave unknown of a variance: Student's t, nearly.
         free = max(_fewest(units, sizes) - 1.0, 1.0)
         self._quantile = _Z + (_Z**3 + _Z) / (4 * free)
@@ -150,7 +154,9 @@ class Effects:
         """The level whose share differs most, for its size."""
         columns = list(unit.coordinates)
         rows = self.rows[:, None]
-        shares = np.clip(np.rint(self.moments.plain_means[:, columns] * rows) / rows, 0.0, 1.0)
+        shares = self.moments.plain_means[:, columns]
+        # Shares of rows that count alike are counts: rounding is taken away.
+        shares = np.clip(np.rint(shares * rows) / rows if self.weights is None else shares, 0.0, 1.0)
         pooled = (shares * rows).sum(0) / rows.sum()
         error = np.sqrt(np.maximum(pooled * (1 - pooled), 1e-12))
         best = int(np.argmax(np.ptp(shares, axis=0) / error))

@@ -46,12 +46,13 @@ class MomentSums(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MomentReduction:
-    """Sums over the rows of each sample, a `RowReduction`."""
+    """Sums over the rows of each sample, a `RowReduction`; each row counts by its weight, if there are any."""
 
     labels: Array
     samples: int
     centre: Tensor
     places: Places
+    weights: Array | None = None
 
     def start(self) -> MomentSums:
         """Zeros."""
@@ -62,14 +63,17 @@ class MomentReduction:
     def add(self, sums: MomentSums, rows: slice, block: Tensor) -> MomentSums:
         """The sums with those of a block."""
         for k in range(self.samples):
-            raw = block[torch.from_numpy(self.labels[rows] == k)].double()
+            of_sample = torch.from_numpy(self.labels[rows] == k)
+            raw = block[of_sample].double()
             Z, there = centred(raw, self.centre, self.places.gaps)
-            sums.rows[k] += len(Z)
-            sums.there[k] += len(Z) if there is None else there.sum(0)
-            sums.plain[k] += (raw - self.centre).sum(0)
-            sums.sums[k] += Z.sum(0)
-            sums.squares[k] += (Z**2).sum(0)
-            sums.pairs[k] += torch.stack([part.sum(0) for part in pair_terms(Z, there, self.places)])
+            w: Any = 1.0 if self.weights is None else torch.from_numpy(self.weights[rows])[of_sample, None]
+            total = float(len(Z) if self.weights is None else w.sum())
+            sums.rows[k] += total
+            sums.there[k] += total if there is None else (w * there).sum(0)
+            sums.plain[k] += (w * (raw - self.centre)).sum(0)
+            sums.sums[k] += (w * Z).sum(0)
+            sums.squares[k] += (w * Z**2).sum(0)
+            sums.pairs[k] += torch.stack([(w * part).sum(0) for part in pair_terms(Z, there, self.places)])
         return sums
 
     def join(self, left: MomentSums, right: MomentSums) -> MomentSums:
@@ -168,16 +172,47 @@ class Variances(NamedTuple):
     crowding: Array
 
 
-def sum_moments(points: Points, labels: Array, samples: int, places: Places, compute: Compute) -> Moments:
+def stratum_weights(labels: Array, strata: Array, samples: int) -> Array | None:
+    """Weights of rows by which every stratum counts alike in all samples; None where they do so already.
+
+    A stratum counts as what it tells of a difference, 1 / Σ_k 1/m_k for m_k rows of sample k: nothing where a sample
+    has none. The weights of a sample sum to its rows.
+
+    >>> stratum_weights(np.array([0, 0, 0, 1, 1]), np.array([0, 0, 1, 0, 1]), 2)
+    array([0.85714286, 0.85714286, 1.28571429, 1.14285714, 0.85714286])
+    """
+    counts = np.zeros((samples, int(strata.max()) + 1))
+    np.add.at(counts, (labels, strata), 1.0)
+    with np.errstate(divide="ignore"):
+        told = 1 / (1 / counts).sum(0)
+    if not told.any():
+        return None
+    found = told / np.maximum(counts, 1) * (counts.sum(1, keepdims=True) / told.sum())
+    weights: Array = found[labels, strata]
+    return None if np.allclose(weights, 1.0) else weights
+
+
+def sum_moments(
+    points: Points, labels: Array, samples: int, places: Places, compute: Compute, weights: Array | None = None
+) -> Moments:
     """The moments of each sample, in one pass."""
     centre = points[:_BLOCK].detach().cpu().flatten(1).double().mean(0)
     width, pairs = len(centre), len(places.first)
     size = Size(8 * samples * (4 * width + 6 * pairs), 40 * (width + 2 * pairs), 10.0 * (width + 2 * pairs))
-    return Moments(reduce_rows(MomentReduction(labels, samples, centre, places), points, size, compute), centre)
+    return Moments(
+        reduce_rows(MomentReduction(labels, samples, centre, places, weights), points, size, compute), centre
+    )
 
 
 def sum_variances(
-    points: Points, labels: Array, places: Places, moments: Moments, units: Array | None, compute: Compute
+    points: Points,
+    labels: Array,
+    places: Places,
+    moments: Moments,
+    units: Array | None,
+    compute: Compute,
+    weights: Array | None = None,
+    strata: Array | None = None,
 ) -> Variances:
     """Variances of the effects of two samples: sums of squares of what each row, or each unit, adds to an effect."""
     deviations, counts = moments.deviations, moments.counts
@@ -186,11 +221,17 @@ def sum_variances(
     with np.errstate(divide="ignore", invalid="ignore"):
         shift = np.where(within > 0, difference / within, np.copysign(np.inf, difference))
     finite = np.where(np.isfinite(shift), shift, 0.0)
-    influence = Influence(places, moments, np.where(within > 0, within, np.inf), finite)
+    influence = Influence(places, moments, np.where(within > 0, within, np.inf), finite, weights)
     width, pairs = len(within), len(places.first)
     size = Size(8 * (3 * width + pairs), 60 * (width + pairs), 20.0 * (width + pairs))
     alone: Tensor = reduce_rows(SquaredInfluence(influence, labels), points, size, compute)
-    found = alone if units is None else _by_unit(influence, points, labels, units)
+    found = alone
+    if units is not None:
+        found = _by_unit(influence, points, labels, units)
+    elif strata is not None:
+        found = alone - _between_strata(influence, points, labels, strata)
+    if weights is not None:  # beside rows that count alike
+        alone = alone / np.mean(weights**2)
     location, scale, plain, correlation = (part.numpy() for part in found.split([width, width, width, pairs]))
     crowding = plain / np.maximum(alone[2 * width : 3 * width].numpy(), 1e-300)
     return Variances(shift, location, scale, correlation, np.where(plain > 0, crowding, 1.0))
@@ -204,14 +245,15 @@ class Influence:
     moments: Moments
     within: Array
     shift: Array
+    weights: Array | None = None
 
-    def __call__(self, block: Tensor, labels: Array) -> Tensor:
+    def __call__(self, block: Tensor, labels: Array, rows: slice) -> Tensor:
         """Of some rows: shifts, log ratios of deviations, means, correlations."""
         found = torch.zeros(len(block), 3 * len(self.within) + len(self.places.first), dtype=torch.float64)
         for k, sign in ((0, -1.0), (1, 1.0)):
-            rows = torch.from_numpy(labels == k)
-            found[rows] = self._of_sample(block[rows].double(), k, sign)
-        return found
+            of_sample = torch.from_numpy(labels[rows] == k)
+            found[of_sample] = self._of_sample(block[of_sample].double(), k, sign)
+        return found if self.weights is None else found * torch.from_numpy(self.weights[rows])[:, None]
 
     def _of_sample(self, raw: Tensor, k: int, sign: float) -> Tensor:
         m = self.moments
@@ -255,7 +297,7 @@ class SquaredInfluence:
 
     def add(self, sums: Tensor, rows: slice, block: Tensor) -> Tensor:
         """The sums with those of a block."""
-        return sums + (self.influence(block, self.labels[rows]) ** 2).sum(0)
+        return sums + (self.influence(block, self.labels, rows) ** 2).sum(0)
 
     def join(self, left: Tensor, right: Tensor) -> Tensor:
         """The sum of both."""
@@ -264,8 +306,20 @@ class SquaredInfluence:
 
 def _by_unit(influence: Influence, points: Points, labels: Array, units: Array) -> Tensor:
     """Sums of squares over units of what their rows add together."""
-    numbers = torch.from_numpy(np.unique(units, return_inverse=True)[1].reshape(-1))
+    numbers = np.unique(units, return_inverse=True)[1].reshape(-1)
     count = int(numbers.max()) + 1
+    return _sums_of_squares(influence, points, labels, numbers, np.ones(count)) * count / max(count - 1, 1)
+
+
+def _between_strata(influence: Influence, points: Points, labels: Array, strata: Array) -> Tensor:
+    """What strata of different means add to sums of squares over rows, but not to the variance of effects in them."""
+    cells = np.unique(2 * strata.astype(np.int64) + labels, return_inverse=True)[1].reshape(-1)
+    return _sums_of_squares(influence, points, labels, cells, 1 / np.bincount(cells))
+
+
+def _sums_of_squares(influence: Influence, points: Points, labels: Array, numbers: Array, scale: Array) -> Tensor:
+    """Σ of scale times the squared total of the rows with each number."""
+    places, count = torch.from_numpy(numbers), len(scale)
     width = 3 * len(influence.within) + len(influence.places.first)
     step = max(1, min(width, _TOGETHER // count))
     found = torch.zeros(width, dtype=torch.float64)
@@ -275,6 +329,6 @@ def _by_unit(influence: Influence, points: Points, labels: Array, units: Array) 
         for row in range(0, len(points), _BLOCK):
             rows = slice(row, min(row + _BLOCK, len(points)))
             block = points[rows].detach().cpu().flatten(1)
-            totals.index_add_(0, numbers[rows], influence(block, labels[rows])[:, some])
-        found[some] = (totals**2).sum(0)
-    return found * count / max(count - 1, 1)
+            totals.index_add_(0, places[rows], influence(block, labels, rows)[:, some])
+        found[some] = (totals**2 * torch.from_numpy(scale)[:, None]).sum(0)
+    return found

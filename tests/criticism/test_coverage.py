@@ -137,10 +137,15 @@ def test_what_a_study_needs():
     assert 60 < found.rows < 400
     assert found.power_at(found.rows) == pytest.approx(0.9)
     assert found.power_at(50) < found.power_at(300)
+    low, high = found.rows_interval
+    assert low < found.rows < high
     assert "For 90 % it needs about" in found.summary()
+    assert "80 % interval" in found.summary()
     clear = ta.plan(X, Y + 5, rng=0, repetitions=6, permutations=39)
     assert clear.summary().endswith("For 90 % fewer are enough than 22 + 22 rows.")
     none = ta.plan(X, rng.normal(size=(150, 2)), rng=0, repetitions=6, permutations=39)
-    assert none.rows > 500
+    assert none.rows > 300
+    assert none.pilot_pvalue > 0.05
+    assert "what it shows may be chance" in none.summary()
     with pytest.raises(ValueError, match="at least 24 rows"):
         ta.plan(X[:10], Y)

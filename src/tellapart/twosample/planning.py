@@ -7,9 +7,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+import torch
 
 from .._util.errors import InputError
 from .._util.numbers import percent
@@ -25,15 +26,61 @@ from ..stats.pvalues import check_level, rejects
 from .auto import run_two_sample_test
 from .designs import Design
 
+Array: TypeAlias = "np.ndarray[Any, Any]"
+
 _NORMAL = NormalDist()
 #: Sizes of the samples drawn from the pilot, as shares of it: larger ones would be too much alike.
 _SHARES = (0.15, 0.25, 0.35, 0.5)
 #: Rows of each sample below which a pilot says nothing, and the least that is drawn.
 _FEWEST, _LEAST = 24, 6
-#: How the distance from the null may grow with n: as √n for a mean, faster for a quadratic form
-_EXPONENTS = np.linspace(0.5, 1.5, 11)
+#: How Φ⁻¹(1 - p) may grow with n: as √n for a mean, faster for a quadratic form; and what it may be for the pilot.
+_EXPONENTS, _SLOPES = np.linspace(0.5, 1.5, 11), np.linspace(0.0, 15.0, 301)
+#: The share of its mass that an interval of rows leaves out on each side.
+_TAIL = 0.1
 #: More rows than so many times the pilot's are not foretold.
 _FARTHEST = 1_000
+
+
+@dataclass(frozen=True, eq=False)
+class Growth:
+    """How Φ⁻¹(1 - p) grows with the rows: b tᵞ at t times the rows of the pilot, each b and γ with its weight."""
+
+    slopes: Array
+    exponents: Array
+    weights: Array
+
+    @classmethod
+    def fit(cls, shares: Sequence[float], pvalues: Sequence[Sequence[float]], permutations: int) -> Growth:
+        """Weights are likelihoods. The smallest p-value there is says only that p is at most that."""
+        slopes, exponents = (part.ravel() for part in np.meshgrid(_SLOPES, _EXPONENTS))
+        likelihood = np.zeros(len(slopes))
+        for share, found in zip(shares, pvalues, strict=True):
+            middle = slopes * share**exponents
+            logs = np.zeros(len(slopes))
+            for p in found:
+                count = round(p * (permutations + 1))
+                z = _NORMAL.inv_cdf(1 - (1 if count <= 1 else count - 0.5) / (permutations + 1))
+                at_least = torch.special.log_ndtr(torch.from_numpy(middle - z)).numpy()
+                logs += at_least if count <= 1 else -((z - middle) ** 2) / 2
+            likelihood += logs * min(1.0, 1 / share / len(found))
+        weights = np.exp(likelihood - likelihood.max())
+        return cls(slopes, exponents, weights / weights.sum())
+
+    def power(self, times: float, alpha: float) -> float:
+        """The median of the power at so many times the rows of the pilot."""
+        found = self.slopes * times**self.exponents + _NORMAL.inv_cdf(alpha)
+        return _NORMAL.cdf(self._quantile(found, 0.5))
+
+    def times(self, power: float, alpha: float) -> tuple[float, float, float]:
+        """How many times the rows of the pilot: the median, and an interval."""
+        wanted = _NORMAL.inv_cdf(power) - _NORMAL.inv_cdf(alpha)
+        with np.errstate(divide="ignore", over="ignore"):
+            found = (wanted / self.slopes) ** (1 / self.exponents)
+        return self._quantile(found, 0.5), self._quantile(found, _TAIL), self._quantile(found, 1 - _TAIL)
+
+    def _quantile(self, values: Array, share: float) -> float:
+        order = np.argsort(values)
+        return float(values[order[np.searchsorted(np.cumsum(self.weights[order]), share)]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,13 +89,13 @@ class Plan(Shown):
 
     Attributes
     ----------
-    rows
-        Rows of each sample (of X; of Y in the proportion of the pilot) for the power wanted; infinite where the pilot
-        shows nothing that more rows would find.
+    rows, rows_interval
+        Rows of each sample (of X; of Y in the proportion of the pilot) for the power wanted, and an interval that
+        holds four fifths of what the pilot leaves possible; infinite where it shows nothing that more rows would find.
     power, alpha
         What was asked for.
-    pilot_rows, pilot_power
-        The rows of the pilot, and the power that a study of its size has: what it could have found.
+    pilot_rows, pilot_power, pilot_pvalue
+        The rows of the pilot, the power that a study of its size has (what it could have found), and its own p-value.
     sizes, rates
         Numbers of rows of X that were drawn from the pilot, and how often the test rejected then.
     repetitions, permutations, seed
@@ -56,21 +103,22 @@ class Plan(Shown):
     """
 
     rows: float
+    rows_interval: tuple[float, float]
     power: float
     alpha: float
     pilot_rows: tuple[int, int]
     pilot_power: float
+    pilot_pvalue: float
     sizes: tuple[int, ...]
     rates: tuple[float, ...]
     repetitions: int
     permutations: int
     seed: int
-    _slope: float
-    _exponent: float
+    _growth: Growth
 
     def power_at(self, rows: float) -> float:
         """The power of a study with so many rows of X, and of Y in proportion."""
-        return _power(rows / self.pilot_rows[0], self._slope, self._exponent, self.alpha)
+        return self._growth.power(rows / self.pilot_rows[0], self.alpha)
 
     def __repr__(self) -> str:
         return f"Plan({self.summary()})"
@@ -80,18 +128,27 @@ class Plan(Shown):
         m, n = self.pilot_rows
         found = f"A study as large as this one ({m:,} + {n:,} rows) finds such a difference in"
         pilot = f"{found} {percent(self.pilot_power)} of cases."
+        if not rejects(self.pilot_pvalue, self.alpha):
+            pilot += f" It found none itself (p = {self.pilot_pvalue:.3g}): what it shows may be chance."
         if math.isinf(self.rows):
             return f"{pilot} The pilot shows no difference that more rows would find."
         # Fewer rows than were ever drawn are not foretold.
         few = self.rows < self.sizes[0]
         rows = self.sizes[0] if few else math.ceil(self.rows)
         needs = "fewer are enough than" if few else "it needs about"
-        return f"{pilot} For {percent(self.power)} {needs} {rows:,} + {math.ceil(rows * n / m):,} rows."
+        sure = "" if few else f" ({self._between()})"
+        return f"{pilot} For {percent(self.power)} {needs} {rows:,} + {math.ceil(rows * n / m):,} rows{sure}."
+
+    def _between(self) -> str:
+        low, high = self.rows_interval
+        ends = f"from {math.ceil(low):,} up" if math.isinf(high) else f"{math.ceil(low):,} to {math.ceil(high):,}"
+        return f"80 % interval {ends}"
 
     def to_dict(self) -> dict[str, Any]:
         """All fields as plain Python values."""
         found = {k: list(v) if isinstance(v, tuple) else v for k, v in vars(self).items() if not k.startswith("_")}
-        return stamp("plan") | found | {"rows": None if math.isinf(self.rows) else self.rows}
+        ends = [None if math.isinf(end) else end for end in self.rows_interval]
+        return stamp("plan") | found | {"rows": None if math.isinf(self.rows) else self.rows, "rows_interval": ends}
 
     def to_json(self) -> str:
         """All fields as JSON."""
@@ -114,9 +171,10 @@ def plan(
 ) -> Plan:
     """How many rows `two_sample_test` needs to find what a pilot shows, and what the pilot itself could have found.
 
-    Smaller samples are drawn from the pilot, without replacement, and tested; Φ⁻¹(power) is then fitted as Φ⁻¹(α) +
-    b nᵞ with γ from ½ to 1½, and continued to larger n. (Drawing more rows than there are, with replacement, would take
-    the pilot's chance differences for true ones.)
+    The pilot is tested, and so are smaller samples that are drawn from it without replacement. Φ⁻¹(1 - p) is taken as
+    normal around b nᵞ with γ from ½ to 1½, of which those that fit (samples that overlap count as often as there is
+    room for them in the pilot) are continued to larger n; told is their median. (Drawing more rows than there are,
+    with replacement, would take the pilot's chance differences for true ones.)
 
     Parameters
     ----------
@@ -135,7 +193,9 @@ def plan(
 
     Notes
     -----
-    It foretells for the difference that the pilot shows, which is part chance: a pilot that barely rejects flatters.
+    It foretells for the difference that the pilot shows, which is part chance: a pilot that barely rejects flatters,
+    and one of pure noise shows something too. `rows_interval` says how little is known, `pilot_pvalue` whether the
+    pilot itself found anything.
 
     Examples
     --------
@@ -154,52 +214,35 @@ def plan(
     if min(m, n) < _FEWEST:
         raise InputError(f"A pilot needs at least {_FEWEST} rows of each sample, but has {m} and {n}.")
     shares = [share for share in _SHARES if share * min(m, n) >= _LEAST]
-    counts = []
+    total = len(shares) * repetitions + 1
+    pvalues: list[list[float]] = []
     with computing(max_memory, None, False, threads) as compute, progress_bar(progress, "plan") as report:
+        pilot = run_two_sample_test(mixed, Design(), permutations, [], seed, compute, 0.0).pvalue
         for k, share in enumerate(shares):
-            found = 0
+            pvalues.append([])
             for r in range(repetitions):
                 generator = np.random.default_rng([seed, k, r])
                 rows = [np.sort(generator.permutation(size)[: round(share * size)]) for size in (m, n)]
                 points = tuple(take_rows(part, chosen) for part, chosen in zip(mixed.points, rows, strict=True))
                 part = replace(mixed, points=points, numbers=(None, None))
                 test = run_two_sample_test(part, Design(), permutations, [], seed_of(generator), compute, 0.0)
-                found += rejects(test.pvalue, alpha)
+                pvalues[-1].append(test.pvalue)
                 if report is not None:
-                    report(k * repetitions + r + 1, len(shares) * repetitions)
-            counts.append(found)
-    slope, exponent = _fit(shares, counts, repetitions, alpha)
-    wanted = _NORMAL.inv_cdf(power) - _NORMAL.inv_cdf(alpha)
-    times = (wanted / slope) ** (1 / exponent) if slope > 0 else math.inf
+                    report(k * repetitions + r + 2, total)
+    growth = Growth.fit([*shares, 1.0], [*pvalues, [pilot]], permutations)
+    middle, low, high = (times * m if times <= _FARTHEST else math.inf for times in growth.times(power, alpha))
     return Plan(
-        rows=times * m if times <= _FARTHEST else math.inf,
+        rows=middle,
+        rows_interval=(low, high),
         power=power,
         alpha=alpha,
         pilot_rows=(m, n),
-        pilot_power=_power(1.0, slope, exponent, alpha),
+        pilot_power=growth.power(1.0, alpha),
+        pilot_pvalue=pilot,
         sizes=tuple(round(share * m) for share in shares),
-        rates=tuple(count / repetitions for count in counts),
+        rates=tuple(float(np.mean([rejects(p, alpha) for p in some])) for some in pvalues),
         repetitions=repetitions,
         permutations=permutations,
         seed=seed,
-        _slope=slope,
-        _exponent=exponent,
+        _growth=growth,
     )
-
-
-def _power(times: float, slope: float, exponent: float, alpha: float) -> float:
-    """The power at so many times the rows of the pilot."""
-    return _NORMAL.cdf(_NORMAL.inv_cdf(alpha) + slope * times**exponent)
-
-
-def _fit(shares: Sequence[float], counts: Sequence[int], repetitions: int, alpha: float) -> tuple[float, float]:
-    """Slope and exponent of the greatest likelihood."""
-    best = (-math.inf, 0.0, float(_EXPONENTS[0]))
-    for exponent in _EXPONENTS.tolist():
-        for slope in (0.0, *np.geomspace(0.01, 100, 200).tolist()):
-            likelihood = 0.0
-            for share, count in zip(shares, counts, strict=True):
-                p = min(max(_power(share, slope, exponent, alpha), 1e-12), 1 - 1e-12)
-                likelihood += count * math.log(p) + (repetitions - count) * math.log1p(-p)
-            best = max(best, (likelihood, slope, exponent))
-    return best[1], best[2]

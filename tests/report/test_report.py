@@ -123,6 +123,18 @@ def test_pixels_are_a_map_and_not_a_table(images):
     assert "Mean image of generated" in html
 
 
+def test_what_repeats_it_has_the_design():
+    rng = np.random.default_rng(0)
+    X = 3 * rng.normal(size=(60, 2))
+    c = ta.compare(X, X + 0.3 * rng.normal(size=(60, 2)) + 0.3, paired=True, **QUICK)
+    text = Tags(report.render(c)).text
+    assert "paired=True" in text
+    assert "relabellings of the pairs" in text
+    assert "permutation of pairs" in text
+    assert c.to_dict()["settings"]["design"] == {"paired": True}
+    assert "Labels of pairs were exchanged." in c.summary()
+
+
 @pytest.mark.parametrize("kernel", ["rbf", "witness", "deep", "full"])
 def test_every_learned_test_has_a_report(kernel):
     rng = np.random.default_rng(3)

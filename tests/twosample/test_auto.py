@@ -358,6 +358,25 @@ def test_effects_are_those_within_strata():
     assert pooled["value"].effect > 0.5
 
 
+def test_samples_far_apart_are_told_so():
+    rng = np.random.default_rng(0)
+    X, Y = rng.poisson(3, size=(300, 3)).astype(float), rng.poisson(3, size=(300, 3)).astype(float)
+    Y[:, 0] += 50
+    found = ta.two_sample_test(X, Y, 99, rng=0).coordinates[0]
+    assert (found.name, found.kind) == ("0", "location")
+    assert found.words.startswith("larger in Y, +2")
+
+
+def test_what_was_relabelled_is_said():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2))
+    groups = np.arange(80) // 4
+    assert ta.two_sample_test(X, X + 0.1, 19, paired=True, rng=0).relabelled == "pairs"
+    assert "relabellings of groups" in ta.two_sample_test(X, X + 1, 19, groups=groups, rng=0).summary()
+    strata = np.tile(np.arange(40) % 2, 2)
+    assert ta.two_sample_test(X, X + 1, 19, strata=strata, rng=0).relabelled == "rows within strata"
+
+
 # --- the same bits ------------------------------------------------------------------------------------------------
 
 

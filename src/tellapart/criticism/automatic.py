@@ -25,7 +25,7 @@ from .crossfit import cross_fit
 from .folds import find_units
 from .notices import find_notices, notice_rows
 from .reading import check_items, open_samples, take_items
-from .settings import Settings
+from .settings import Settings, design_of
 from .slicing import can_be_found, find_slices
 from .weights import learn_pixel_weights
 
@@ -111,6 +111,9 @@ def compare_automatically(
             rows=(len(x), len(y)),
             kind=sources[0].kind,
             keep=options.keep if isinstance(options.keep, tuple) else (),
+            design=design_of(
+                groups=options.groups, strata=options.strata, paired=options.paired, equal_groups=options.equal_groups
+            ),
             reading=reading,
         ),
         seconds=time.perf_counter() - start,

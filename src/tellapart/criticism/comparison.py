@@ -131,6 +131,14 @@ class Comparison(Shown):
         return Findings() if isinstance(self.test, LearnedTest) else self.test.named_pairs(self.alpha)
 
     @property
+    def relabelled(self) -> str:
+        """What labels were exchanged of: rows, pairs, groups, rows within strata, …"""
+        if not isinstance(self.test, LearnedTest):
+            return self.test.relabelled
+        what = "groups" if "groups" in self.settings.design else "rows"
+        return f"{what} within strata" if "strata" in self.settings.design else what
+
+    @property
     def naming_level(self) -> float:
         """The level at which single columns, and single pairs, are named: half of α where there are both."""
         return self.alpha if isinstance(self.test, LearnedTest) else self.test.naming_level(self.alpha)
@@ -296,7 +304,8 @@ class Comparison(Shown):
         first, second = self.names
         end = f"seed {self.settings.seed}, {self.seconds:.1f} s."
         if self.learned is None:
-            return f"Every row was used: {len(self.x):,} of {first} and {len(self.y):,} of {second}, {end}"
+            exchanged = "" if self.relabelled == "rows" else f"Labels of {self.relabelled} were exchanged. "
+            return f"{exchanged}Every row was used: {len(self.x):,} of {first} and {len(self.y):,} of {second}, {end}"
         split = self.learned.split
         text = (
             f"Learned from {len(split.train_x)} + {len(split.train_y)} rows, tested on "

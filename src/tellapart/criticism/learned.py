@@ -20,7 +20,7 @@ from .comparison import Comparison
 from .intervals import auc_of_samples
 from .notices import notice_shared
 from .reading import Standardise, prepare, take_items
-from .settings import Settings
+from .settings import Settings, design_of
 from .weights import find_weights
 from .witness import witness_values
 
@@ -116,6 +116,7 @@ def compare_learned(
             origins=(data.sources[0].origin or None, data.sources[1].origin or None),
             rows=(len(x), len(y)),
             kind=data.sources[0].kind,
+            design=design_of(groups=options.groups, strata=options.strata),
             reading=reading,
         ),
         seconds=time.perf_counter() - start,

@@ -22,6 +22,16 @@ def _versions() -> dict[str, str]:
     }
 
 
+def design_of(**given: Any) -> dict[str, Any]:
+    """Those arguments that say something, as plain values.
+
+    >>> design_of(groups="patient", strata=np.zeros(3), paired=False)
+    {'groups': 'patient', 'strata': '…'}
+    """
+    said = {name: value for name, value in given.items() if value is not None and value is not False}
+    return {name: value if isinstance(value, (str, bool)) else "…" for name, value in said.items()}
+
+
 @dataclass(frozen=True)
 class Settings:
     """What repeats a comparison: its arguments, the seed, where the samples came from and how large they are.
@@ -35,6 +45,9 @@ class Settings:
         and whether both halves were.
     keep
         Columns that were kept although they are better left out.
+    design
+        Which rows belong together: ``groups`` and ``strata`` by the name of their column, an ellipsis where labels
+        were given; ``paired``, ``equal_groups``.
     origins, rows, kind
         The files or folders of the samples (None for what was in memory), their numbers of rows, and what rows are.
     """
@@ -50,6 +63,7 @@ class Settings:
     train: float | None = None
     swap: bool = False
     keep: tuple[str, ...] = ()
+    design: dict[str, Any] = field(default_factory=dict)
     reading: ReadOptions = field(default_factory=ReadOptions)
     versions: dict[str, str] = field(default_factory=_versions)
 
@@ -66,6 +80,7 @@ class Settings:
             "permutations": self.permutations,
             "seed": self.seed,
             "keep": list(self.keep),
+            "design": self.design,
             "reading": self.reading.to_dict(),
             "versions": self.versions,
         }

@@ -11,6 +11,7 @@ from .learning import learning_figure
 from .words import clip
 
 _KINDS = {"rows": "rows of numbers", "table": "tables", "images": "images"}
+_DESIGN = {"groups": "Groups", "strata": "Strata", "paired": "Paired", "equal_groups": "Only equal groups"}
 #: Characters of a kernel's description.
 _LONGEST = 300
 
@@ -39,12 +40,13 @@ def _words(c: Comparison) -> list[str]:
         return [
             "A kernel, which says how alike two rows are, was learned on one part of the rows so that it tells the "
             "samples apart. On the other part the distance under this kernel was compared with its distance after "
-            "random relabellings of the rows."
+            f"random relabellings of the {c.relabelled}."
         ]
     return [
         "The test uses every row, and there was nothing to choose. It looks at all columns jointly (kernels at several "
-        "bandwidths), one by one, and in pairs; the same is done for random relabellings of the rows. The p-value is "
-        "the share of labellings that look at least as different as the observed one, exact at every sample size.",
+        f"bandwidths), one by one, and in pairs; the same is done for random relabellings of the {c.relabelled}. The "
+        "p-value is the share of labellings that look at least as different as the observed one, exact at every sample "
+        "size.",
         "The AUC comes from a witness function at every row that was learned from other rows. A column's adjusted "
         "p-value compares it with the most different of all columns under each relabelling, so that they hold jointly.",
     ]
@@ -59,7 +61,8 @@ def _settings(c: Comparison, names: tuple[str, str]) -> list[tuple[str, str]]:
         ("Kind", _KINDS.get(s.kind, s.kind)),
         *_learning(c),
         ("Statistic", c.statistic_name),
-        ("Null distribution", f"{s.null}, {s.permutations:,} draws, {exact}"),
+        ("Null distribution", f"{s.null} of {c.relabelled}, {s.permutations:,} draws, {exact}"),
+        *((_DESIGN[name], "yes" if value is True else str(value)) for name, value in s.design.items()),
         ("Level", f"{c.alpha:g}"),
         ("Seed", str(s.seed)),
         ("Time", f"{c.seconds:.1f} s"),
@@ -94,6 +97,7 @@ def _call(c: Comparison) -> str:
         "alpha": repr(c.alpha),
         "permutations": str(s.permutations),
         **({"keep": repr(list(s.keep))} if s.keep else {}),
+        **{name: value if value == "…" else repr(value) for name, value in s.design.items()},
         **{name: "…" if name == "features" else repr(value) for name, value in s.reading.to_dict().items()},
         "rng": str(s.seed),
     }

@@ -130,10 +130,11 @@ def null_figure(c: Comparison) -> Figure:
         plot.vertical(threshold, "threshold", f"threshold at level {level:g}", row=not above)
     plot.vertical(test.statistic, "observed", f"observed {number(test.statistic)}", row=above)
     reach = int((draws >= test.statistic).sum())
-    what = "the tested rows" if isinstance(c.test, LearnedTest) else "all rows"
+    what = f"the tested {c.relabelled}" if isinstance(c.test, LearnedTest) else f"all {c.relabelled}"
+    one = "one" if c.relabelled != "rows" else "row"
     caption = (
-        f"Grey: the {name} of {len(draws):,} random relabellings of {what}, that is, if it did not matter which row is "
-        f"of which sample. {f'{reach:,}' if reach else 'None'} of them reached the observed value."
+        f"Grey: the {name} of {len(draws):,} random relabellings of {what}, that is, if it did not matter which {one} "
+        f"is of which sample. {f'{reach:,}' if reach else 'None'} of them reached the observed value."
     )
     if halves > 1:
         caption += " Shown is the half with the smaller p-value; the level is halved, since two are tested."

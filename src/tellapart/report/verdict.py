@@ -68,7 +68,8 @@ def _detail(c: Comparison) -> str:
     else:
         reach = int((np.asarray(c.null_distribution) >= c.statistic).sum())
         look = "none looks" if not reach else "1 looks" if reach == 1 else f"{reach:,} look"
-        found = f"{p}: of {c.permutations:,} random relabellings of the rows, {look} as different as the samples do."
+        drawn = f"{c.permutations:,} random relabellings of the {c.relabelled}"
+        found = f"{p}: of {drawn}, {look} as different as the samples do."
     if c.reject():
         return (
             f"{found} If both came from one source, this verdict would be given in at most {percent(c.alpha)} of cases."

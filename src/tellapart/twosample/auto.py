@@ -252,6 +252,7 @@ def run_auto(
         "pairs": Findings(effects.describe_pairs(verdict.pairs)),
         "sizes": tuple(sizes),
         "names": mixed.names,
+        "relabelled": design.relabelled,
         "notes": (*mixed.notes, *_notes(verdict, drawn.floor, layout.width, effects)),
     }
 

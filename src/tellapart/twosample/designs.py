@@ -44,6 +44,14 @@ class Design:
         return cls(codes[0], codes[1], equal_groups, paired)
 
     @property
+    def relabelled(self) -> str:
+        """What labels are exchanged of, in words."""
+        if self.paired:
+            return "pairs"
+        what = "rows" if self.groups is None else "groups of equal size" if self.equal_groups else "groups"
+        return what if self.strata is None else f"{what} within strata"
+
+    @property
     def units(self) -> Array | None:
         """What belongs together, of each row: groups, or pairs; None where every row is by itself."""
         return self.strata if self.paired else self.groups

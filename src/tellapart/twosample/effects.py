@@ -24,6 +24,8 @@ _PAIRS = 100
 _GUARDED = 0.25
 #: Columns below this adjusted p-value are told as different.
 _TOLD = 0.05
+#: Where so many standard deviations lie between the means, that is told of a column, whatever else differs.
+_FAR = 2.0
 _Z = 1.959964
 
 
@@ -106,6 +108,8 @@ class Effects:
     def describe(self, part: Part) -> Finding:
         """A column or a pair with its effect, in words."""
         columns = tuple(dict.fromkeys(self.unit_of[c].name for c in part.columns))
+        if part.kind in ("scale", "shape") and self._is_far(part.columns[0]):
+            part = replace(part, kind="location")
         kind = part.kind
         if kind == "dependence":
             effect, interval, words, values = self._correlation(part)
@@ -115,6 +119,10 @@ class Effects:
             effect, interval, words, values = self._share(unit) if _is_share(unit) else self._numbers(unit, part)
         name = " × ".join(columns)
         return Finding(name, columns, kind, effect, words, part.pvalue, part.pvalue_alone, interval, values)
+
+    def _is_far(self, column: int) -> bool:
+        """Ranks of samples that do not overlap differ in every way; what a person sees is that they are far apart."""
+        return self.variances is not None and abs(float(self.variances.shift[column])) >= _FAR
 
     def _interval(self, effect: float, variance: float) -> tuple[float, float] | None:
         if not (math.isfinite(effect) and math.isfinite(variance)):

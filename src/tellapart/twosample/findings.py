@@ -129,6 +129,7 @@ class AutoResult(Shown):
     exact: bool = True
     null: str = "permutation"
     statistic_name: str = "score"
+    relabelled: str = "rows"
 
     def __iter__(self) -> Iterator[float]:
         return iter((self.statistic, self.pvalue))
@@ -198,7 +199,9 @@ class AutoResult(Shown):
         listed = ", ".join(f"{name} ({rows:,} rows)" for name, rows in zip(self.names, self.sizes, strict=True))
         at_floor = ", the smallest possible" if self.pvalue <= self.pvalue_floor * (1 + 1e-9) else ""
         verdict = "differ" if self.reject(alpha) else "are not shown to differ"
-        lines = [f"{listed} {verdict}: p = {self.pvalue:.4g}{at_floor} (exact, {self.permutations:,} relabellings)."]
+        of_what = "" if self.relabelled == "rows" else f" of {self.relabelled}"
+        how = f"exact, {self.permutations:,} relabellings{of_what}"
+        lines = [f"{listed} {verdict}: p = {self.pvalue:.4g}{at_floor} ({how})."]
         # What should be known first comes first: a column that only counts rows decides everything.
         lines += [f"Note: {note}" for note in self.notes]
         for name, family in self.families.items():
@@ -241,6 +244,8 @@ class TwoSampleResult(AutoResult):
         How long it took.
     notes
         What should be known beside it.
+    relabelled
+        What labels were exchanged of: rows, pairs, groups, rows within strata, …
     """
 
     @property

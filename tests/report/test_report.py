@@ -140,6 +140,17 @@ def test_pixels_are_a_map_and_not_a_table(images):
     assert "Mean image of generated" in html
 
 
+def test_pixels_that_never_vary_are_counted_everywhere():
+    rng = np.random.default_rng(1)
+    X, Y = rng.integers(0, 256, (60, 6, 6), np.uint8), rng.integers(0, 100, (50, 6, 6), np.uint8)
+    X[:, -1], Y[:, -1], X[:, :, 0], Y[:, :, 0] = 7, 7, 7, 7
+    c = ta.compare(X, Y, **QUICK)
+    text = Tags(report.render(c)).text.replace("\xa0", " ")
+    assert len(c.columns) < 36
+    assert set(re.findall(r"\d+ of (\d+) pixels", text)) == {"36"}
+    assert f"Pixels {len(c.named_columns)} of 36" in text
+
+
 @pytest.mark.parametrize("kernel", ["rbf", "witness", "deep", "full"])
 def test_every_learned_test_has_a_report(kernel):
     rng = np.random.default_rng(3)

@@ -151,6 +151,14 @@ def test_pixels_that_never_vary_are_counted_everywhere():
     assert f"Pixels {len(c.named_columns)} of 36" in text
 
 
+def test_pairs_that_are_not_looked_at_are_not_claimed():
+    rng = np.random.default_rng(2)
+    X, Y = rng.normal(size=(40, 64)), rng.normal(size=(40, 64))
+    Y[:, 1] = Y[:, 0]
+    text = Tags(report.render(ta.compare(X, Y, **QUICK))).text
+    assert "2,000 of 2,016 pairs of columns were looked at, those that depend most on each other" in text
+
+
 @pytest.mark.parametrize("kernel", ["rbf", "witness", "deep", "full"])
 def test_every_learned_test_has_a_report(kernel):
     rng = np.random.default_rng(3)

@@ -140,6 +140,18 @@ def test_pixels_are_a_map_and_not_a_table(images):
     assert "Mean image of generated" in html
 
 
+def test_a_statistic_far_out_does_not_hide_the_null_distribution():
+    rng = np.random.default_rng(0)
+    far = ta.compare(rng.normal(size=(60, 1)), rng.normal(size=(50, 1)) + 20, keep=True, **QUICK)
+    page = report.render(far)
+    assert "far beyond" in page
+    assert "the axis ends before it" in page
+    start = page.index('class="area null"')
+    path = page[page.rindex("<path", 0, start) : start]
+    places = [float(x) for x in re.findall(r"[MLH](\d+\.?\d*)", path)]
+    assert max(places) - min(places) > 100  # of 440
+
+
 def test_pixels_that_never_vary_are_counted_everywhere():
     rng = np.random.default_rng(1)
     X, Y = rng.integers(0, 256, (60, 6, 6), np.uint8), rng.integers(0, 100, (50, 6, 6), np.uint8)

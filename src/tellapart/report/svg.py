@@ -123,6 +123,15 @@ class Plot:
             side = {"x": x + (-5 if before else 5), "y": level + 8, "text_anchor": "end" if before else "start"}
             self._marks.append(tag("text", label, class_=f"tag {style}", **side))
 
+    def beyond(self, style: str, label: str, before: bool = False, row: int = 0) -> None:
+        """An arrow to a value that lies beyond the right end of the axis, or before the left one, with a label."""
+        end = self.left + 2 if before else self.width - self.right - 2
+        step, y = (9 if before else -9), self.top + 8
+        path = f"M{end + 5 * step} {y}H{end}M{end + step} {y - 5}L{end} {y}L{end + step} {y + 5}"
+        self._marks.append(tag("path", d=path, class_=f"mark arrow {style}"))
+        side = {"x": end, "y": self.top - 15 * row, "text_anchor": "start" if before else "end"}
+        self._marks.append(tag("text", label, class_=f"tag {style}", **side))
+
     def hover(self, edges: Array, titles: Iterable[str]) -> None:
         """Invisible columns that show a title under the pointer."""
         for left, right, title in zip(edges[:-1], edges[1:], titles, strict=True):

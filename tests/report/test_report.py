@@ -15,6 +15,7 @@ from comparisons import EVIL, LEARNING, QUICK
 import tellapart as ta
 from tellapart import report
 from tellapart.report.svg import Axis
+from tellapart.report.values import values_of
 from tellapart.report.words import number
 
 EVERY = ("table", "wide", "images", "nothing", "learned_table", "learned_images")
@@ -256,3 +257,11 @@ def test_ticks_are_round_and_inside():
     assert [text for _, text in Axis(-1500, 2500).ticks(4)] == ["-1,000", "0", "1,000", "2,000"]
     assert [value for value, _ in Axis(0.02, 30, log=True).ticks()] == [0.1, 1, 10]
     assert [number(v) for v in (0, 0.5, 41.25, 123456.0, 2e-7)] == ["0", "0.5", "41.2", "123,000", "2e-07"]
+
+
+def test_yes_and_no_are_called_so_everywhere(table):
+    known = next(one for one in table.columns if one.name == "member")
+    values = values_of(table.x, "member")
+    assert values is not None
+    assert values.levels == ("no", "yes")
+    assert known.words.startswith("yes ")

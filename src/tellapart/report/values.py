@@ -113,7 +113,7 @@ def _column_values(column: Column) -> Values:
     if column.kind == "date":
         return Values(column.values, form=date_text)
     if column.kind == "boolean":
-        return Values(np.where(np.isnan(column.values), -1, column.values).astype(int), ("False", "True"))
+        return Values(np.where(np.isnan(column.values), -1, column.values).astype(int), ("no", "yes"))
     return Values(np.asarray(column.values, int), tuple(column.levels))
 
 

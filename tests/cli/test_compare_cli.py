@@ -213,7 +213,7 @@ def test_scripts_may_ask_for_differences_that_matter(capsys):
         assert f"'{value}' is not {what}, from 0" in capsys.readouterr().err
     assert main([*call, "--fail-effect", "2", "--quiet"]) == 0
     assert main([*call, "--fail-effect", "0.2", "--quiet"]) == 1
-    fails(capsys, "a.csv", "b.csv", "--names", "May", says="There are two samples, but 1 names. Give two with --names.")
+    fails(capsys, "a.csv", "b.csv", "--names", "May", says="There are two samples, but 1 name. Give two with --names.")
     fails(capsys, "a.csv", "b.csv", "--cost", says="Name a learned test with --test ard.")
     fails(capsys, "a.csv", "b.csv", "--drop", "name", "--groups", "town", says="A group must lie in one sample, but '")
     fails(

@@ -40,12 +40,25 @@ def test_exemplars_lie_where_they_are_said_to():
     x, y = as_sample(np.zeros((20, 1))), as_sample(np.zeros((30, 1)))
     of_x, of_y = np.linspace(-1, 2, 20), np.linspace(-2, 1, 30)
     found = criticism.exemplars(x, y, of_x, of_y, 4)
-    assert len(found) == 2 * 3 * 4
+    assert len(found) == 2 * 3 * 4 - 1  # three values of X are neutral
     highest = [e for e in found if e.level == "more of X" and e.sample == "X"]
     assert [e.row for e in highest] == [19, 18, 17, 16]
     lowest = [e for e in found if e.level == "more of Y" and e.sample == "Y"]
     assert [e.row for e in lowest] == [0, 1, 2, 3]
     assert all(abs(e.value) < 0.3 for e in found if e.level == "no difference")
+
+
+def test_exemplars_lie_on_the_side_that_they_are_said_to():
+    x, y = as_sample(np.zeros((20, 1))), as_sample(np.zeros((30, 1)))
+    apart = np.linspace(1, 2, 20), -np.linspace(1, 2, 30)
+    found = criticism.exemplars(x, y, *apart, 4)
+    assert {(e.sample, e.level) for e in found} == {("X", "more of X"), ("Y", "more of Y")}
+    apart[1][7] = 0.1
+    found = criticism.exemplars(x, y, *apart, 4)
+    assert [(e.sample, e.row) for e in found if e.level == "no difference"] == [("Y", 7)]
+    apart[1][7] = 1.0
+    found = criticism.exemplars(x, y, *apart, 4)
+    assert [(e.sample, e.row) for e in found if e.level == "more of X"][4:] == [("Y", 7)]
 
 
 def test_a_learned_witness_is_asked_for_its_own_function():

@@ -86,6 +86,8 @@ def test_a_detector_in_front_of_a_model():
     with pytest.warns(DriftWarning, match=r"not distributed as the reference \(p = 0.001; 'b' differs\)"):
         model.predict(new + SHIFT)
     assert model[0].test(new + SHIFT).named() == ("b",)
+    with pytest.warns(DriftWarning, match=r"; 'a', 'b' differ\)"):
+        model.predict(new + 5)
     with pytest.raises(ValueError, match="feature names should match"):
         model[0].test(new.rename(columns={"a": "c"}))
     with pytest.raises(ValueError, match="This batch is not"):

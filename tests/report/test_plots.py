@@ -106,6 +106,24 @@ def test_numbers_in_pictures_are_those_of_the_result(table):
     assert sorted({round(bar.get_width()) for bar in slices.patches}) == [4, 11]
 
 
+def test_what_lies_far_out_does_not_hide_the_rest(others):
+    rng = np.random.default_rng(0)
+    far = ta.mmd_test(rng.normal(size=(80, 2)), rng.normal(size=(80, 2)) + 6, rng=0)
+    ax = drawn(far.plot())
+    low, high = ax.get_xlim()
+    assert np.ptp(far.null_distribution) > (high - low) / 4
+    assert not low <= far.statistic <= high
+    assert "far beyond" in ax.get_legend().get_texts()[-1].get_text()
+
+
+def test_names_and_legends_do_not_meet(table, others):
+    ax = drawn(table.plot())
+    assert not ax.get_legend().get_window_extent().overlaps(ax.xaxis.get_tightbbox())
+    batches = drawn(others[3].plot())
+    assert batches.get_xticks().tolist() == [0, 1, 2]
+    assert [text.get_text() for text in batches.get_xticklabels()] == [one.name for one in others[3].records]
+
+
 def test_errors_say_what_to_do(table, monkeypatch):
     with pytest.raises(ValueError, match="not about pixels"):
         ta.plots.pixel_map(table)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -14,6 +15,7 @@ from comparisons import EVIL, LEARNING, QUICK
 import tellapart as ta
 from tellapart import report
 from tellapart.report.svg import Axis
+from tellapart.report.values import values_of
 from tellapart.report.words import number
 
 EVERY = ("table", "wide", "images", "nothing", "learned_table", "learned_images")
@@ -115,6 +117,22 @@ def test_without_a_difference_it_claims_none(nothing):
     assert 'class="named"' not in report.render(nothing)
 
 
+def test_rows_are_only_shown_as_what_they_look_like():
+    rng = np.random.default_rng(0)
+    X, Y = pd.DataFrame({"a": rng.normal(size=60)}), pd.DataFrame({"a": rng.normal(20, size=50)})
+    page = report.render(ta.compare(X, Y, names=("may", "june"), keep=True, **QUICK))
+    text = Tags(page).text
+    examples = text[text.index("Which examples?") :]
+    assert "No row of june looks like may." in examples
+    assert "No row of may looks like june." in examples
+    assert "No row is as common in one sample as in the other." in examples
+    assert "Rows that say nothing" not in examples
+    shown = page[page.index('id="examples-section"') :]
+    values = [float(value) for value in re.findall(r'data-sample="x" data-value="([^"]+)"', shown)]
+    assert len(values) == 5
+    assert min(values) > 0
+
+
 def test_pixels_are_a_map_and_not_a_table(images):
     html = report.render(images)
     assert "Which pixels differ?" in html
@@ -133,6 +151,37 @@ def test_what_repeats_it_has_the_design():
     assert "permutation of pairs" in text
     assert c.to_dict()["settings"]["design"] == {"paired": True}
     assert "Labels of pairs were exchanged." in c.summary()
+
+
+def test_a_statistic_far_out_does_not_hide_the_null_distribution():
+    rng = np.random.default_rng(0)
+    far = ta.compare(rng.normal(size=(60, 1)), rng.normal(size=(50, 1)) + 20, keep=True, **QUICK)
+    page = report.render(far)
+    assert "far beyond" in page
+    assert "the axis ends before it" in page
+    start = page.index('class="area null"')
+    path = page[page.rindex("<path", 0, start) : start]
+    places = [float(x) for x in re.findall(r"[MLH](\d+\.?\d*)", path)]
+    assert max(places) - min(places) > 100  # of 440
+
+
+def test_pixels_that_never_vary_are_counted_everywhere():
+    rng = np.random.default_rng(1)
+    X, Y = rng.integers(0, 256, (60, 6, 6), np.uint8), rng.integers(0, 100, (50, 6, 6), np.uint8)
+    X[:, -1], Y[:, -1], X[:, :, 0], Y[:, :, 0] = 7, 7, 7, 7
+    c = ta.compare(X, Y, **QUICK)
+    text = Tags(report.render(c)).text.replace("\xa0", " ")
+    assert len(c.columns) < 36
+    assert set(re.findall(r"\d+ of (\d+) pixels", text)) == {"36"}
+    assert f"Pixels {len(c.named_columns)} of 36" in text
+
+
+def test_pairs_that_are_not_looked_at_are_not_claimed():
+    rng = np.random.default_rng(2)
+    X, Y = rng.normal(size=(40, 64)), rng.normal(size=(40, 64))
+    Y[:, 1] = Y[:, 0]
+    text = Tags(report.render(ta.compare(X, Y, **QUICK))).text
+    assert "2,000 of 2,016 pairs of columns were looked at, those that depend most on each other" in text
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "witness", "deep", "full"])
@@ -168,7 +217,7 @@ def test_colour_images_features_and_large_images():
     rng = np.random.default_rng(5)
     X, Y = rng.random((40, 90, 70, 3)), rng.random((40, 90, 70, 3)) ** 1.5
     html = report.render(ta.compare(X, Y, features=lambda Z: Z.flatten(2).mean(2), **QUICK))
-    assert html.count("data:image/jpeg") > 20  # photographs are reduced
+    assert html.count("data:image/jpeg") >= 16  # photographs are reduced
     assert "feature 0" in html
     assert len(html) < 1_000_000
     small = report.render(ta.compare(X[:, :6, :5], Y[:, :6, :5], **QUICK))
@@ -220,3 +269,11 @@ def test_ticks_are_round_and_inside():
     assert [text for _, text in Axis(-1500, 2500).ticks(4)] == ["-1,000", "0", "1,000", "2,000"]
     assert [value for value, _ in Axis(0.02, 30, log=True).ticks()] == [0.1, 1, 10]
     assert [number(v) for v in (0, 0.5, 41.25, 123456.0, 2e-7)] == ["0", "0.5", "41.2", "123,000", "2e-07"]
+
+
+def test_yes_and_no_are_called_so_everywhere(table):
+    known = next(one for one in table.columns if one.name == "member")
+    values = values_of(table.x, "member")
+    assert values is not None
+    assert values.levels == ("no", "yes")
+    assert known.words.startswith("yes ")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -375,6 +376,18 @@ def test_what_was_relabelled_is_said():
     assert "relabellings of groups" in ta.two_sample_test(X, X + 1, 19, groups=groups, rng=0).summary()
     strata = np.tile(np.arange(40) % 2, 2)
     assert ta.two_sample_test(X, X + 1, 19, strata=strata, rng=0).relabelled == "rows within strata"
+
+
+def test_of_several_samples_each_is_told_by_name():
+    rng = np.random.default_rng(0)
+    days = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 30, 90), unit="D")
+    table = pd.DataFrame({"day": days, "kind": rng.choice(["u", "v"], 90), "place": np.repeat(["a", "b", "c"], 30)})
+    table.loc[table["place"] == "c", "day"] += pd.Timedelta(days=90)
+    table.loc[table["place"] == "a", "kind"] = "u"
+    result = ta.k_sample_test(table, labels="place", permutations=19, rng=0)
+    words = {one.name: one.words for one in result.coordinates}
+    assert re.fullmatch(r"mean 2024-01-\d\d in a, 2024-01-\d\d in b, 2024-04-\d\d in c", words["day"])
+    assert re.search(r"% in a, .* % in b, .* % in c", words["kind"])
 
 
 # --- the same bits ------------------------------------------------------------------------------------------------

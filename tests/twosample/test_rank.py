@@ -91,7 +91,9 @@ def test_measures_that_disagree_are_said():
     real = rng.normal(size=(1500, 1)).round(1)
     models = {"coarse": rng.normal(size=(1500, 1)).round(0), "shifted": rng.normal(size=(1500, 1)).round(1) + 0.3}
     found = ta.rank(real, models, rng=0)
-    assert any("Bandwidths disagree" in note for note in found.notes)
+    assert any("Bandwidths disagree" in note for note in found.disagreements)
+    assert set(found.disagreements) <= set(found.notes)
+    assert "Two at a time (asymptotic):" in found.summary()  # there is nothing to adjust for
     assert {scale.order[0] for scale in found.scales} == {"coarse", "shifted"}
 
 

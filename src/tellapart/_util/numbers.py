@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from datetime import datetime, timedelta
 
 
 def number(value: float) -> str:
@@ -34,3 +35,15 @@ def percent(share: float) -> str:
     if 99 < value < 100:
         return f"{min(value, 99.99):.3g} %"
     return f"{value:.0f} %" if value >= 10 else f"{value:.2g} %"
+
+
+def date_text(days: float) -> str:
+    """Days since 1970 as a date.
+
+    >>> date_text(19723.4)
+    '2024-01-01'
+    """
+    try:
+        return (datetime(1970, 1, 1) + timedelta(days=days)).date().isoformat()
+    except OverflowError:
+        return f"day {days:.6g}"

@@ -94,7 +94,8 @@ def run(options: argparse.Namespace) -> int:
         check_writable(options.json, "The JSON file")
     x, y = options.A, options.B
     if options.names is not None and len(options.names) != 2:
-        raise InputError(f"There are two samples, but {len(options.names)} names.", "Give two with {names}.", names=...)
+        given = "1 name" if len(options.names) == 1 else f"{len(options.names)} names"
+        raise InputError(f"There are two samples, but {given}.", "Give two with {names}.", names=...)
     test = options.kernel or options.test
     settings = {
         "alpha": options.alpha,

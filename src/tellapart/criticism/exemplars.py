@@ -12,6 +12,9 @@ from ..data.arrays import Array
 
 Level: TypeAlias = Literal["more of X", "more of Y", "no difference"]
 
+#: Rows whose witness values are nearer to the neutral one than this, in standard deviations, say nothing.
+_NEAR = 0.25
+
 
 @dataclass(frozen=True)
 class Exemplar:
@@ -51,29 +54,39 @@ class Exemplar:
 def exemplars(
     x: Sample, y: Sample, of_x: Array, of_y: Array, count: int = 8, items: tuple[Array, Array] | None = None
 ) -> list[Exemplar]:
-    """The ``count`` rows of each sample with the largest, the smallest and the most neutral witness values.
+    """Up to ``count`` rows of each sample with the largest, the smallest and the most neutral witness values.
 
     (Lloyd & Ghahramani 2015.) Where the witness is largest, rows of X are what Y lacks, and rows of Y, if there are
-    any, what it still has of them.
+    any, what it still has of them. A row is neutral within a quarter of a standard deviation of all values, and else
+    of the side that it lies on: where samples are told apart well, a level may have no rows of one of them, or of both.
     """
     pooled = np.concatenate([of_x, of_y])
     neutral = (of_x.mean() + of_y.mean()) / 2 if pooled.min() > 0 or pooled.max() < 0 else 0.0
+    near = _NEAR * float(pooled.std())
     known = items or (None, None)
     return [
-        *_of_sample("X", x, of_x, neutral, count, known[0]),
-        *_of_sample("Y", y, of_y, neutral, count, known[1]),
+        *_of_sample("X", x, of_x, (neutral, near), count, known[0]),
+        *_of_sample("Y", y, of_y, (neutral, near), count, known[1]),
     ]
 
 
 def _of_sample(
-    name: Literal["X", "Y"], sample: Sample, values: Array, neutral: float, count: int, items: Array | None
+    name: Literal["X", "Y"],
+    sample: Sample,
+    values: Array,
+    middle: tuple[float, float],
+    count: int,
+    items: Array | None,
 ) -> list[Exemplar]:
+    """Those of one sample; ``middle`` is the neutral value, and how far from it values are neutral too."""
+    neutral, near = middle
+    offsets = values - neutral
     order = np.argsort(values, kind="stable")
-    few = min(count, len(values))
+    nearest = np.argsort(np.abs(offsets), kind="stable")
     levels: dict[Level, Array] = {
-        "more of X": order[::-1][:few],
-        "no difference": np.argsort(np.abs(values - neutral), kind="stable")[:few],
-        "more of Y": order[:few],
+        "more of X": order[::-1][offsets[order[::-1]] > near][:count],
+        "no difference": nearest[np.abs(offsets[nearest]) <= near][:count],
+        "more of Y": order[offsets[order] < -near][:count],
     }
     numbers = row_numbers(sample)
 

@@ -194,8 +194,9 @@ class DriftDetector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         rows = _as_rows(self, X, reset=False, at_least=1)
         if self.on_drift != "ignore" and len(rows) > 1 and (found := self.test(X)).reject(self.alpha):
-            what = ", ".join(map(repr, found.named(self.alpha))) or "no single column"
-            message = f"This batch is not distributed as the reference (p = {found.pvalue:.3g}; {what} differs)."
+            named = found.named(self.alpha)
+            what = f"{', '.join(map(repr, named)) or 'no single column'} {'differ' if len(named) > 1 else 'differs'}"
+            message = f"This batch is not distributed as the reference (p = {found.pvalue:.3g}; {what})."
             if self.on_drift == "raise":
                 raise ValueError(message)
             warnings.warn(message, DriftWarning, stacklevel=2)

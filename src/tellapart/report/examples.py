@@ -42,12 +42,13 @@ class Example:
 
 @dataclass(frozen=True)
 class Level:
-    """The rows at one level of the witness function."""
+    """The rows at one level of the witness function, and sentences about samples that have none there."""
 
     key: str
     title: str
     text: str
     rows: tuple[Example, ...]
+    without: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -134,8 +135,9 @@ def examples(c: Comparison, names: tuple[str, str], shower: Shower) -> Examples:
 
 
 def _levels(found: list[Exemplar], shower: Shower, names: tuple[str, str]) -> tuple[Level, ...]:
+    """Each level; where a sample has no rows there, that is said instead."""
     first, second = names
-    said = {
+    said: dict[str, tuple[str, str, str]] = {
         "more of X": (
             "more-x",
             f"More of {first}",
@@ -152,10 +154,23 @@ def _levels(found: list[Exemplar], shower: Shower, names: tuple[str, str]) -> tu
             "Rows that say nothing: as common in one sample as in the other.",
         ),
     }
-    return tuple(
-        Level(key, title, text, tuple(shower.example(e) for e in found if e.level == level))
-        for level, (key, title, text) in said.items()
-    )
+    levels = []
+    for level, (key, title, text) in said.items():
+        rows = [e for e in found if e.level == level]
+        without = _without(level, {e.sample for e in rows}, names)
+        levels.append(Level(key, title, text if rows else "", tuple(map(shower.example, rows)), without))
+    return tuple(levels)
+
+
+def _without(level: str, there: set[str], names: tuple[str, str]) -> tuple[str, ...]:
+    """What to say of the samples that have no rows at a level."""
+    lacking = [name for name, sample in zip(names, "XY", strict=True) if sample not in there]
+    if level == "no difference":
+        whose = "No row" if len(lacking) == 2 else f"No row of {''.join(lacking)}"
+        return (f"{whose} is as common in one sample as in the other.",) if lacking else ()
+    typical = names[level == "more of Y"]
+    own, other = f"No row of {typical} stands out as typical of it.", f"looks like {typical}."
+    return tuple(own if name == typical else f"No row of {name} {other}" for name in lacking)
 
 
 def _columns(sample: Sample) -> tuple[str, ...]:

@@ -10,8 +10,8 @@ from ..twosample import KSampleResult
 from ..twosample.findings import FAMILIES, PairwiseTest
 from .sheets import as_pvalue, evidence_share, write_sheet
 
-#: Columns that are listed, and named for a pair.
-_LISTED, _NAMED = 40, 3
+#: Columns that are listed, and named for a pair; and pairs of which they are told.
+_LISTED, _NAMED, _TOLD = 40, 3, 100
 
 
 def write(
@@ -50,6 +50,7 @@ def contents(result: KSampleResult, by: str, alpha: float, command: str | None) 
         "alpha": f"{alpha:g}",
         "names": [f"{name} ({rows:,})" for name, rows in zip(result.names, result.sizes, strict=True)],
         "matrix": _matrix(result, alpha),
+        "told": [_told(one, alpha) for one in sure[:_TOLD]],
         "columns": [
             {
                 "name": one.name,
@@ -80,7 +81,14 @@ def _matrix(result: KSampleResult, alpha: float) -> list[dict[str, Any]]:
 
 
 def _cell(one: PairwiseTest, alpha: float) -> dict[str, Any]:
+    title = f"{' and '.join(one.names)}: p = {as_pvalue(one.pvalue)}"
     sure = rejects(one.pvalue, alpha)
-    columns = [f"{c.name}: {c.words}" for c in one.test.named_columns(alpha)[:_NAMED]] if sure else []
-    title = "; ".join([f"{' and '.join(one.names)}: p = {as_pvalue(one.pvalue)}", *columns])
     return {"share": evidence_share(one.pvalue), "sure": sure, "text": as_pvalue(one.pvalue), "title": title}
+
+
+def _told(one: PairwiseTest, alpha: float) -> dict[str, str]:
+    """Two groups that differ, and the first of the columns that they differ in."""
+    named = one.test.named_columns(alpha)
+    words = "; ".join(f"{c.name}: {c.words}" for c in named[:_NAMED]) or "no single column is shown to differ"
+    more = f"; and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
+    return {"names": f"{' and '.join(one.names)}:", "words": f"{words}{more}."}

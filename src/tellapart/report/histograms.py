@@ -13,6 +13,8 @@ from .words import number
 
 #: Values that bins are chosen by: more would only take time.
 _LOOKED_AT = 20_000
+#: A statistic is drawn as an arrow where it is farther from its null distribution than so many widths of that.
+_FAR = 4
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,27 @@ def widen_range(low: float, high: float, share: float = 0.04) -> tuple[float, fl
         reach = abs(low) / 2 or 1.0
         return low - reach, high + reach
     return low - share * (high - low), high + share * (high - low)
+
+
+def range_of_null(draws: Array, threshold: float, statistic: float) -> tuple[float, float, bool]:
+    """A range for a null distribution, its threshold and the statistic, and whether the statistic lies beyond it.
+
+    It does where it is so far out that nothing of the others would be seen; there is then room for an arrow to it.
+
+    >>> draws = np.array([0.0, 1.0])
+    >>> [round(float(end), 2) for end in range_of_null(draws, 0.9, 2.0)]
+    [-0.08, 2.08, 0.0]
+    >>> [round(float(end), 2) for end in range_of_null(draws, 0.9, 1000.0)]
+    [-0.04, 1.42, 1.0]
+    """
+    known = [float(draws.min()), float(draws.max()), *([threshold] if math.isfinite(threshold) else [])]
+    low, high = widen_range(min(known), max(known))
+    room = high - low
+    if statistic > high + _FAR * room:
+        return low, high + 0.35 * room, True
+    if statistic < low - _FAR * room:
+        return low - 0.35 * room, high, True
+    return *widen_range(min(*known, statistic), max(*known, statistic)), False
 
 
 def range_from_zero(values: list[float]) -> tuple[float, float]:

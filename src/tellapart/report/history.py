@@ -9,10 +9,12 @@ from ..twosample import BatchRecord, Monitor
 from .histograms import Figure
 from .sheets import as_pvalue, evidence_share, write_sheet
 from .svg import Axis, Plot
-from .words import clip, number
+from .words import number, short_names
 
 #: Batches that are drawn one by one, listed, and shown with their columns; and columns.
 _DRAWN, _LISTED, _SHOWN, _COLUMNS = 1_000, 200, 60, 40
+#: Characters of the names of batches over the table of columns.
+_NAME = 18
 
 
 def write(monitor: Monitor, path: str | PathLike[str], command: str | None = None) -> None:
@@ -54,7 +56,7 @@ def _hero(monitor: Monitor, last: BatchRecord | None, alarms: list[BatchRecord])
     elif not alarms:
         sentence = "No alarm so far"
     else:
-        sentence = f"Alarm since {first}" if monitor.control == "anytime" else f"{len(alarms)} batches are flagged"
+        sentence = f"Alarm since {first}" if monitor.control == "anytime" else f"{_batches(len(alarms))} flagged"
     tiles = [
         {"name": "batches", "value": f"{len(monitor.records):,}", "text": f"{len(alarms)} with an alarm"},
         {
@@ -85,13 +87,18 @@ def _hero(monitor: Monitor, last: BatchRecord | None, alarms: list[BatchRecord])
     }
 
 
+def _batches(count: int) -> str:
+    return "1 batch is" if count == 1 else f"{count:,} batches are"
+
+
 def _figures(monitor: Monitor, alarms: list[BatchRecord]) -> list[Figure]:
     records, alpha = monitor.records, monitor.alpha
     step = max(1, len(records) // _DRAWN)
     loud = {one.number for one in alarms}
     drawn = [one for one in records if one.number % step == 0 or one.number in loud or one is records[-1]]
     numbers = [float(one.number) for one in drawn]
-    axis = Axis(-0.5, max(len(records) - 0.5, 1.5), "batch", form=lambda value: _name_at(records, value))
+    names = short_names([one.name for one in records])
+    axis = Axis(-0.5, max(len(records) - 0.5, 1.5), "batch", form=lambda value: _name_at(names, value))
     highest = max([1 / alpha, *(one.capital for one in records)]) * 2
     lowest = max(min([0.5, *(one.capital for one in records)]) / 2, 1e-6)
     capital = Plot(axis, Axis(lowest, highest, log=True), width=520)
@@ -131,10 +138,10 @@ def _figures(monitor: Monitor, alarms: list[BatchRecord]) -> list[Figure]:
     ]
 
 
-def _name_at(records: list[BatchRecord], value: float) -> str:
-    number = round(value)
-    name = records[number].name if 0 <= number < len(records) and abs(number - value) < 1e-6 else ""
-    return clip(name, 14)
+def _name_at(names: list[str], value: float) -> str:
+    """The name of a batch; nothing between two of them."""
+    place = round(value)
+    return names[place] if 0 <= place < len(names) and abs(place - value) < 1e-6 else ""
 
 
 def _drift(records: list[BatchRecord]) -> dict[str, Any]:
@@ -157,8 +164,11 @@ def _drift(records: list[BatchRecord]) -> dict[str, Any]:
             for c, one in zip(found, records, strict=True)
         ]
         rows.append({"name": name, "cells": cells})
-    left_out = f"{len(names) - _COLUMNS} more columns are not shown." if len(names) > _COLUMNS else ""
-    return {"columns": rows, "batches": [one.name for one in records], "left_out": left_out}
+    more = max(0, len(names) - _COLUMNS)
+    left_out = f"{more} more {'column is' if more == 1 else 'columns are'} not shown." if more else ""
+    called = [one.name for one in records]
+    batches = list(zip(called, short_names(called, _NAME), strict=True))
+    return {"columns": rows, "batches": batches, "left_out": left_out}
 
 
 def _row(one: BatchRecord, alarm: bool) -> dict[str, Any]:
@@ -170,5 +180,6 @@ def _row(one: BatchRecord, alarm: bool) -> dict[str, Any]:
         "alarm": alarm,
         "columns": ", ".join(c["name"] for c in one.columns),
         "differs": "; ".join(f"{c['name']}: {c['words']}" for c in one.columns),
-        "notes": " ".join(one.notes),
+        # The row begins with the name already.
+        "notes": " ".join(note.removeprefix(f"{one.name}: ") for note in one.notes),
     }

@@ -39,7 +39,7 @@ class Pixels:
 
 def pixels(c: Comparison, names: tuple[str, str]) -> Pixels | None:
     """The section "Which pixels differ?"; None where the findings are not about pixels."""
-    found = pixel_map_of(c.columns, c.naming_level, c.reject())
+    found = pixel_map_of(c.columns, c.naming_level, c.reject(), c.x.image_shape)
     if found is None:
         return None
     height, width = found.shape

@@ -9,6 +9,7 @@ import numpy as np
 from ..criticism import Comparison
 from ..data import Sample
 from ..data.arrays import Array
+from ..stats.forms.constants import MAX_PAIRS
 from .findings import Row, rows_of
 from .svg import Markup, tag
 from .values import values_of
@@ -52,7 +53,11 @@ def pairs(c: Comparison, names: tuple[str, str]) -> Pairs | None:
 
 
 def _lead(c: Comparison, named: int) -> str:
-    looked = f"{len(c.pairs):,} pairs of columns were looked at" if len(c.pairs) > 1 else "One pair was looked at"
+    looked, total = f"{len(c.pairs):,} pairs of columns were looked at", _pairs_there_are(c)
+    if total > len(c.pairs) >= MAX_PAIRS:
+        looked = f"{len(c.pairs):,} of {total:,} pairs of columns were looked at, those that depend most on each other"
+    elif len(c.pairs) == 1:
+        looked = "One pair was looked at"
     if not c.reject():
         return f"{looked}; since the test as a whole found nothing, none is named."
     if not named:
@@ -62,6 +67,12 @@ def _lead(c: Comparison, named: int) -> str:
         f"Two columns may each look the same in both samples and still go together differently. {looked}: {named:,} "
         f"{verb} together differently. The p-values hold for all pairs together, at level {percent(c.alpha)}."
     )
+
+
+def _pairs_there_are(c: Comparison) -> int:
+    """How many pairs numbers make, yes and no among them: of texts, and of what is missing, none are looked at."""
+    count = sum(one.kind != "share" or (len(one.values) == 1 and "missing" not in one.values) for one in c.columns)
+    return count * (count - 1) // 2
 
 
 def _scatters(c: Comparison, columns: tuple[str, ...], names: tuple[str, str]) -> tuple[Markup, Markup] | None:

@@ -33,7 +33,9 @@ class PixelMap:
         return height, width
 
 
-def pixel_map_of(found: Findings, alpha: float = 0.05, reject: bool = True) -> PixelMap | None:
+def pixel_map_of(
+    found: Findings, alpha: float = 0.05, reject: bool = True, image_shape: tuple[int, ...] | None = None
+) -> PixelMap | None:
     """The map of pixels, or None where findings are not of pixels.
 
     Parameters
@@ -44,12 +46,16 @@ def pixel_map_of(found: Findings, alpha: float = 0.05, reject: bool = True) -> P
         The level at which pixels are named, all of them together.
     reject
         Whether the test of the whole rejects: nothing is named where it does not.
+    image_shape
+        Height and width, where they are known: pixels that never vary are not among the findings.
     """
     places = [_PIXEL.fullmatch(one.name) for one in found]
     if not found or not all(places):
         return None
     rows, columns = (np.array([int(place[k]) for place in places if place]) for k in (1, 2))
     shape = (int(rows.max()) + 1, int(columns.max()) + 1)
+    if image_shape is not None and len(image_shape) >= 2:
+        shape = (max(shape[0], image_shape[0]), max(shape[1], image_shape[1]))
     effects, pvalues, named = np.zeros(shape), np.ones(shape), np.zeros(shape, bool)
     best: dict[tuple[int, int], Finding] = {}
     for row, column, one in zip(rows.tolist(), columns.tolist(), found, strict=True):

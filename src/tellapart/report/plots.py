@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._util.errors import InputError, InputTypeError
-from .._util.extras import extra
 from ..criticism import Comparison, Weights
 from ..data.arrays import Array
 from ..stats.pvalues import rejects
@@ -22,9 +21,10 @@ from ..twosample.monitor import Monitor
 from ..twosample.planning import Plan
 from ..twosample.ranked import RankResult
 from ..twosample.results import LearnedTest, SplitResult, TestResult
-from .histograms import bin_edges, shared_edges
+from .axes import far_arrow, finish, new_axes, plain, say_empty
+from .histograms import bin_edges, range_of_null, shared_edges
 from .pixels import PixelMap, pixel_map_of
-from .words import clip, p_text
+from .words import number, p_text, short_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,7 +56,8 @@ KINDS = {
     "share": ("difference of shares", "^"),
     "dependence": ("difference of correlations", "o"),
 }
-_NAME = 40
+#: Batches that are named on an axis.
+_NAMED = 6
 
 
 def plot(result: Any, *, ax: Axes | None = None, **options: Any) -> Axes:
@@ -92,7 +93,7 @@ def null_distribution(result: Any, *, alpha: float = 0.05, bins: int | None = No
     >>> ta.plots.null_distribution(result).get_xlabel()
     'MMD²'
     """
-    ax = _axes(ax)
+    ax = new_axes(ax)
     test = result.test if isinstance(result, (Comparison, SplitResult)) else result
     halves = len(test.halves) if isinstance(test, LearnedTest) else 1
     one = test.leading.test if isinstance(test, LearnedTest) else test
@@ -101,12 +102,16 @@ def null_distribution(result: Any, *, alpha: float = 0.05, bins: int | None = No
     threshold = one.threshold(alpha / halves)
     if math.isfinite(threshold):
         ax.axvline(threshold, color="0.45", ls="--", lw=1.2, label=f"threshold at level {alpha / halves:g}")
-    ax.axvline(
-        one.statistic, color=ACCENT, lw=2, label=f"observed, p {_equals(test.pvalue, halves * one.pvalue_floor)}"
-    )
+    low, high, beyond = range_of_null(draws, threshold, one.statistic)
+    p = f"p {_equals(test.pvalue, halves * one.pvalue_floor)}"
+    if beyond:
+        ax.set_xlim(low, high)
+        far_arrow(ax, ACCENT, f"observed {number(one.statistic)}, far beyond, {p}", one.statistic < low)
+    else:
+        ax.axvline(one.statistic, color=ACCENT, lw=2, label=f"observed, {p}")
     ax.set_xlabel(one.statistic_name)
     ax.set_ylabel("labellings")
-    return _finished(ax, legend=True)
+    return finish(ax, legend=True)
 
 
 def columns(result: Any, *, alpha: float = 0.05, count: int = 20, ax: Axes | None = None) -> Axes:
@@ -136,22 +141,22 @@ def pairs(result: Any, *, alpha: float = 0.05, count: int = 20, ax: Axes | None 
 
 def witness(comparison: Comparison, *, bins: int | None = None, ax: Axes | None = None) -> Axes:
     """The witness function in both samples: how far apart are they?"""
-    ax = _axes(ax)
+    ax = new_axes(ax)
     of_x, of_y = _witness_values(comparison)
     edges = shared_edges(of_x, of_y) if bins is None else np.histogram_bin_edges(np.concatenate([of_x, of_y]), bins)
     for values, colour, name in zip((of_x, of_y), (X_COLOUR, Y_COLOUR), comparison.names, strict=True):
         heights = 100 * np.histogram(np.clip(values, edges[0], edges[-1]), edges)[0] / len(values)
         ax.stairs(heights, edges, fill=True, color=colour, alpha=0.3)
-        ax.stairs(heights, edges, color=colour, label=_plain(name))
+        ax.stairs(heights, edges, color=colour, label=plain(name))
         ax.axvline(values.mean(), color=colour, ls="--", lw=1.2)
     ax.set_xlabel("witness function")
     ax.set_ylabel("rows, %")
-    return _finished(ax, legend=True)
+    return finish(ax, legend=True)
 
 
 def roc(comparison: Comparison, *, ax: Axes | None = None) -> Axes:
     """How well the witness function tells the samples apart: the ROC curve, whose area is the AUC."""
-    ax = _axes(ax, square=True)
+    ax = new_axes(ax, square=True)
     of_x, of_y = _witness_values(comparison)
     cuts = np.unique(np.concatenate([of_x, of_y]))[::-1]
     if len(cuts) > 2000:
@@ -159,10 +164,10 @@ def roc(comparison: Comparison, *, ax: Axes | None = None) -> Axes:
     hits, alarms = (1 - np.searchsorted(np.sort(values), cuts, "left") / len(values) for values in (of_x, of_y))
     ax.plot([0, 1], [0, 1], color=GREY, ls="--", lw=1)
     ax.plot([0, *alarms, 1], [0, *hits, 1], color=ACCENT, lw=2, label=_auc_text(comparison))
-    ax.set_xlabel(f"share of {_plain(comparison.names[1])} above the cut")
-    ax.set_ylabel(f"share of {_plain(comparison.names[0])} above the cut")
+    ax.set_xlabel(f"share of {plain(comparison.names[1])} above the cut")
+    ax.set_ylabel(f"share of {plain(comparison.names[0])} above the cut")
     ax.set_aspect("equal")
-    return _finished(ax, legend=True)
+    return finish(ax, legend=True)
 
 
 def pixel_map(result: Any, *, alpha: float = 0.05, ax: Axes | None = None) -> Axes:
@@ -170,8 +175,8 @@ def pixel_map(result: Any, *, alpha: float = 0.05, ax: Axes | None = None) -> Ax
     found = _pixels(result, alpha)
     if found is None:
         raise InputError("A map of pixels is of images, but these findings are not about pixels.")
-    second = "the second" if isinstance(result, Findings) else _plain(result.names[1])
-    ax = _axes(ax, square=True)
+    second = "the second" if isinstance(result, Findings) else plain(result.names[1])
+    ax = new_axes(ax, square=True)
     largest = float(np.nanmax(np.abs(found.effects))) or 1.0
     shades = np.where(found.named, 1.0, 0.15)
     drawn = ax.imshow(found.effects, cmap="PuOr_r", vmin=-largest, vmax=largest, alpha=shades, interpolation="nearest")
@@ -185,25 +190,25 @@ def pixel_map(result: Any, *, alpha: float = 0.05, ax: Axes | None = None) -> Ax
 def slices(comparison: Comparison, *, ax: Axes | None = None) -> Axes:
     """Kinds of rows that one sample has more of: their shares in both."""
     found = comparison.slices
-    ax = _axes(ax, height=max(1.6, 0.7 * len(found) + 0.9))
+    ax = new_axes(ax, height=max(1.6, 0.7 * len(found) + 0.9))
     if not found:
-        return _empty(ax, "no slices")
+        return say_empty(ax, "no slices")
     places = np.arange(len(found))[::-1]
     for offset, shares, colour, name in (
         (0.19, [100 * one.share_x for one in found], X_COLOUR, comparison.names[0]),
         (-0.19, [100 * one.share_y for one in found], Y_COLOUR, comparison.names[1]),
     ):
-        ax.barh(places + offset, shares, height=0.36, color=colour, label=_plain(name))
-    ax.set_yticks(places, [f"{_plain(one.text)}\np = {p_text(one.pvalue)}" for one in found])
+        ax.barh(places + offset, shares, height=0.36, color=colour, label=plain(name))
+    ax.set_yticks(places, [f"{plain(one.text)}\np = {p_text(one.pvalue)}" for one in found])
     ax.set_xlabel("rows, %")
-    return _finished(ax, legend=True)
+    return finish(ax, legend=True)
 
 
 def k_samples(result: KSampleResult, *, ax: Axes | None = None) -> Axes:
     """Several samples: the adjusted p-value of each two of them."""
     names = list(result.names)
     size = len(names)
-    ax = _axes(ax, square=True)
+    ax = new_axes(ax, square=True)
     table = np.full((size, size), np.nan)
     for one in result.pairwise:
         i, j = (names.index(name) for name in one.names)
@@ -214,8 +219,8 @@ def k_samples(result: KSampleResult, *, ax: Axes | None = None) -> Axes:
         if np.isfinite(table[i, j]):
             dark = shade[i, j] > 0.6 * drawn.get_clim()[1]
             ax.text(j, i, p_text(table[i, j]), ha="center", va="center", color="white" if dark else "black")
-    ax.set_xticks(range(size), [_plain(name) for name in names], rotation=45 if size > 4 else 0)
-    ax.set_yticks(range(size), [_plain(name) for name in names])
+    ax.set_xticks(range(size), [plain(name) for name in names], rotation=45 if size > 4 else 0)
+    ax.set_yticks(range(size), [plain(name) for name in names])
     ax.set_title("p-values, two samples at a time", fontsize="medium")
     ax.spines[:].set_visible(False)
     return ax
@@ -227,7 +232,7 @@ def weights(result: Comparison | Weights, *, count: int = 20, ax: Axes | None = 
     if found is None:
         raise InputError("This comparison learned no weights.", "Ask for them with {test}.", test="ard")
     if found.image_shape is not None:
-        ax = _axes(ax, square=True)
+        ax = new_axes(ax, square=True)
         height, width = found.image_shape[:2]
         drawn = ax.imshow(np.asarray(found.values, float).reshape(height, width, -1).sum(-1), cmap="magma")
         ax.figure.colorbar(drawn, ax=ax, label="weight", fraction=0.046, pad=0.04)
@@ -235,19 +240,19 @@ def weights(result: Comparison | Weights, *, count: int = 20, ax: Axes | None = 
         ax.set_yticks([])
         return ax
     order = np.argsort(-found.values, kind="stable")[:count][::-1]
-    ax = _axes(ax, height=max(1.6, 0.3 * len(order) + 0.9))
+    ax = new_axes(ax, height=max(1.6, 0.3 * len(order) + 0.9))
     spread = None
     if found.low is not None and found.high is not None:
         spread = np.abs(np.array([found.values - found.low, found.high - found.values])[:, order])
     ax.barh(range(len(order)), found.values[order], xerr=spread, color=ACCENT, alpha=0.75, ecolor="0.3", capsize=2)
-    ax.set_yticks(range(len(order)), [_plain(found.names[k]) for k in order])
+    ax.set_yticks(range(len(order)), [plain(found.names[k]) for k in order])
     ax.set_xlabel("weight")
-    return _finished(ax)
+    return finish(ax)
 
 
 def equivalence(result: EquivalenceResult, *, ax: Axes | None = None) -> Axes:
     """The distance of two samples with its interval, and the margin that it is compared with."""
-    ax = _axes(ax, height=1.8)
+    ax = new_axes(ax, height=1.8)
     low, high = result.interval
     ax.plot([low, high], [0, 0], color=ACCENT, lw=2, solid_capstyle="butt")
     ax.plot([result.distance], [0], "o", color=ACCENT, label="MMD, 95 % interval")
@@ -256,12 +261,12 @@ def equivalence(result: EquivalenceResult, *, ax: Axes | None = None) -> Axes:
     ax.set_ylim(-1, 1)
     ax.set_yticks([])
     ax.set_xlabel("MMD")
-    return _finished(ax, legend=True)
+    return finish(ax, legend=True)
 
 
 def power(result: Plan, *, ax: Axes | None = None) -> Axes:
     """How often a study finds the difference, by its rows: as drawn from the pilot, and as foretold."""
-    ax = _axes(ax)
+    ax = new_axes(ax)
     pilot = result.pilot_rows[0]
     most = 1.5 * (min(result.rows, 100 * pilot) if math.isfinite(result.rows) else pilot)
     rows = np.geomspace(min(result.sizes), max(most, 1.5 * pilot), 100)
@@ -274,29 +279,29 @@ def power(result: Plan, *, ax: Axes | None = None) -> Axes:
     ax.set_ylim(0, 102)
     ax.set_xlabel("rows of the first sample")
     ax.set_ylabel("power, %")
-    return _finished(ax, legend=True)
+    return finish(ax, legend=True)
 
 
 def ranking(result: RankResult, *, ax: Axes | None = None) -> Axes:
     """Models by their distance from the reference, with two standard errors to each side."""
     models = result.models[::-1]
-    ax = _axes(ax, height=max(1.6, 0.4 * len(models) + 0.9))
+    ax = new_axes(ax, height=max(1.6, 0.4 * len(models) + 0.9))
     errors = [2 * model.error for model in models]
     ax.errorbar(
         [model.mmd2 for model in models], range(len(models)), xerr=errors, fmt="o", color=ACCENT, elinewidth=1.6
     )
     ax.axvline(0, color="0.6", lw=1, zorder=0)
-    ax.set_yticks(range(len(models)), [_plain(model.name) for model in models])
+    ax.set_yticks(range(len(models)), [plain(model.name) for model in models])
     ax.set_ylim(-0.7, len(models) - 0.3)
     ax.set_xlabel("MMD² from the reference")
-    return _finished(ax)
+    return finish(ax)
 
 
 def monitor(result: Monitor, *, ax: Axes | None = None) -> Axes:
     """A stream of batches: the capital of the bets and its limit, or with other controls the p-values."""
-    ax = _axes(ax)
+    ax = new_axes(ax)
     if not result.records:
-        return _empty(ax, "no batches yet")
+        return say_empty(ax, "no batches yet")
     betting = result.control == "anytime"
     values = [one.capital if betting else one.pvalue for one in result.records]
     places = [one.number for one in result.records]
@@ -307,15 +312,18 @@ def monitor(result: Monitor, *, ax: Axes | None = None) -> Axes:
     heights = [one.capital if betting else one.pvalue for one in alarms]
     ax.scatter([one.number for one in alarms], heights, color=Y_COLOUR, zorder=3, label="alarm" if alarms else None)
     ax.set_yscale("log")
+    names = short_names([one.name for one in result.records])
+    step = -(-len(places) // _NAMED)
+    ax.set_xticks(places[::step], [plain(name) for name in names[::step]], fontsize="small")
     ax.set_xlabel("batch")
-    return _finished(ax, legend=True)
+    return finish(ax, legend=True)
 
 
 def _forest(found: Findings, alpha: float, count: int, ax: Axes | None, may_name: bool, what: str) -> Axes:
     shown = [one for one in found[:count] if math.isfinite(one.effect)]
-    ax = _axes(ax, height=max(1.6, 0.3 * len(shown) + 1.1))
+    ax = new_axes(ax, height=max(1.6, 0.3 * len(shown) + 1.1))
     if not shown:
-        return _empty(ax, f"no {what}")
+        return say_empty(ax, f"no {what}")
     for kind in dict.fromkeys(one.kind for one in shown):
         unit, marker = KINDS.get(kind, ("effect", "o"))
         rows = [(len(shown) - 1 - k, one) for k, one in enumerate(shown) if one.kind == kind]
@@ -334,13 +342,14 @@ def _forest(found: Findings, alpha: float, count: int, ax: Axes | None, may_name
             label=f"{kind}: {unit}",
         )
     ax.axvline(0, color="0.6", lw=1, zorder=0)
-    ax.set_yticks(range(len(shown)), [f"{_plain(one.name)}  (p {_equals(one.pvalue)})" for one in reversed(shown)])
+    ax.set_yticks(range(len(shown)), [f"{plain(one.name)}  (p {_equals(one.pvalue)})" for one in reversed(shown)])
     ax.set_ylim(-0.7, len(shown) - 0.3)
     kinds = list(dict.fromkeys(KINDS.get(one.kind, ("effect", ""))[0] for one in shown))
     ax.set_xlabel("effect" if len(kinds) > 1 else kinds[0])
     if len(kinds) > 1:
-        ax.legend(frameon=False, fontsize="small", loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=len(kinds))
-    return _finished(ax)
+        # Above: below are the numbers and the name of the axis.
+        ax.legend(frameon=False, fontsize="small", loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=len(kinds))
+    return finish(ax)
 
 
 def _findings(result: Any, *, ax: Axes | None, **options: Any) -> Axes:
@@ -363,7 +372,8 @@ def _one_of_several(result: PairwiseTest, *, ax: Axes | None, **options: Any) ->
 
 
 def _pixels(result: Any, alpha: float) -> PixelMap | None:
-    return pixel_map_of(_columns_of(result), alpha, _may_name(result, alpha))
+    shape = result.x.image_shape if isinstance(result, Comparison) else None
+    return pixel_map_of(_columns_of(result), alpha, _may_name(result, alpha), shape)
 
 
 def _interval(one: Finding) -> tuple[float, float]:
@@ -396,33 +406,6 @@ def _auc_text(comparison: Comparison) -> str:
 def _equals(pvalue: float, floor: float = 0.0) -> str:
     text = p_text(pvalue, floor)
     return text if text.startswith("≤") else f"= {text}"
-
-
-def _plain(text: object) -> str:
-    """A name to be drawn: short, and never read as a formula."""
-    return clip(str(text), _NAME).replace("$", r"\$")
-
-
-def _axes(ax: Axes | None, *, square: bool = False, height: float = 3.2) -> Axes:
-    if ax is not None:
-        return ax
-    pyplot = extra("matplotlib.pyplot", group="plots", what="A picture")
-    _, made = pyplot.subplots(figsize=(4.4, 3.8) if square else (6.4, height), layout="constrained")
-    found: Axes = made
-    return found
-
-
-def _finished(ax: Axes, legend: bool = False) -> Axes:
-    ax.spines[["top", "right"]].set_visible(False)
-    if legend:
-        ax.legend(frameon=False, fontsize="small")
-    return ax
-
-
-def _empty(ax: Axes, text: str) -> Axes:
-    ax.text(0.5, 0.5, text, ha="center", va="center", transform=ax.transAxes, color="0.4")
-    ax.set_axis_off()
-    return ax
 
 
 #: What `plot` draws for each class of results; the first that fits.

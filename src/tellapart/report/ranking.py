@@ -10,6 +10,7 @@ import numpy as np
 from ..criticism import Array
 from ..stats.pvalues import rejects
 from ..twosample import RankedModel, RankResult
+from ..twosample.ranking import FACTORS
 from .histograms import paired_histograms, shared_edges
 from .pictures import thumbnail
 from .sheets import as_pvalue, evidence_share, write_sheet
@@ -29,11 +30,7 @@ def contents(result: RankResult, command: str | None = None) -> dict[str, Any]:
         {"name": "closest", "value": best.name, "text": f"MMD² {best.mmd2:.3g} ± {best.error:.1g}"},
         {"name": "pairs told apart", "value": f"{sure} of {len(result.pairs)}", "text": f"at level {result.alpha:g}"},
         {"name": "reference", "value": f"{result.rows:,}", "text": "rows tested"},
-        {
-            "name": "kernel",
-            "value": result.learned or type(result.kernel).__name__,
-            "text": "learned on other rows" if result.learned else "given",
-        },
+        _kernel(result),
     ]
     return {
         "title": "Ranking",
@@ -43,6 +40,7 @@ def contents(result: RankResult, command: str | None = None) -> dict[str, Any]:
             "detail": "Closest first: " + ", ".join(result.order) + ".",
             "alarm": bool(sure),
             "tiles": tiles,
+            "notes": list(result.disagreements),
         },
         "alpha": f"{result.alpha:g}",
         "order": result.order,
@@ -62,8 +60,21 @@ def contents(result: RankResult, command: str | None = None) -> dict[str, Any]:
             "share a sample; p-values from the normal law (asymptotic), two-sided, adjusted by Holm.",
             f"Kernel: {' '.join(repr(result.kernel).split())}. Seed {result.seed}, {result.seconds:.1f} s.",
         ],
-        "notes": list(result.notes),
+        "notes": [note for note in result.notes if note not in result.disagreements],
         "command": command,
+    }
+
+
+def _kernel(result: RankResult) -> dict[str, Any]:
+    """What the kernel is, and where it is from."""
+    if result.learned:
+        return {"name": "kernel", "value": result.learned, "text": "learned on other rows"}
+    if result.given:
+        return {"name": "kernel", "value": type(result.kernel).__name__, "text": "given"}
+    return {
+        "name": "kernel",
+        "value": "Gaussians",
+        "text": f"{len(FACTORS)} bandwidths, by the distances of rows of the reference",
     }
 
 

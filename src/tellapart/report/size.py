@@ -11,7 +11,7 @@ from ..criticism import Comparison
 from ..criticism.separability import GRADES
 from ..twosample import LearnedTest
 from ..twosample.findings import FAMILIES
-from .histograms import Figure, bin_edges, paired_histograms, shared_edges, widen_range
+from .histograms import Figure, bin_edges, paired_histograms, range_of_null, shared_edges
 from .svg import Axis, Markup, Plot, tag
 from .words import number, p_text, percent
 
@@ -112,11 +112,8 @@ def null_figure(c: Comparison) -> Figure:
     test = c.test.leading.test if isinstance(c.test, LearnedTest) else c.test
     draws, level, name = test.null_distribution, c.alpha / halves, test.statistic_name
     threshold = test.threshold(level)
-    shown = [test.statistic] if math.isinf(threshold) else [test.statistic, threshold]
-    x = Axis(
-        *widen_range(min(draws.min(), *shown), max(draws.max(), *shown)),
-        f"{name}, which has no unit" if name == "score" else name,
-    )
+    low, high, beyond = range_of_null(draws, threshold, test.statistic)
+    x = Axis(low, high, f"{name}, which has no unit" if name == "score" else name)
     # Bins of the draws alone: the statistic may lie far away from them.
     counts, edges = np.histogram(draws, bins=bin_edges(draws))
     plot = Plot(x, Axis(0, counts.max() * 1.05), top=44)
@@ -128,7 +125,11 @@ def null_figure(c: Comparison) -> Figure:
     above = bool(test.statistic >= threshold or math.isinf(threshold))
     if not math.isinf(threshold):
         plot.vertical(threshold, "threshold", f"threshold at level {level:g}", row=not above)
-    plot.vertical(test.statistic, "observed", f"observed {number(test.statistic)}", row=above)
+    label = f"observed {number(test.statistic)}"
+    if beyond:
+        plot.beyond("observed", f"{label}, far beyond", test.statistic < low, row=above)
+    else:
+        plot.vertical(test.statistic, "observed", label, row=above)
     reach = int((draws >= test.statistic).sum())
     what = f"the tested {c.relabelled}" if isinstance(c.test, LearnedTest) else f"all {c.relabelled}"
     one = "one" if c.relabelled != "rows" else "row"
@@ -136,6 +137,8 @@ def null_figure(c: Comparison) -> Figure:
         f"Grey: the {name} of {len(draws):,} random relabellings of {what}, that is, if it did not matter which {one} "
         f"is of which sample. {f'{reach:,}' if reach else 'None'} of them reached the observed value."
     )
+    if beyond:
+        caption += " That lies so far out that the axis ends before it."
     if halves > 1:
         caption += " Shown is the half with the smaller p-value; the level is halved, since two are tested."
     return Figure("Could it be chance?", plot.svg(f"Null distribution; observed {number(test.statistic)}"), (), caption)

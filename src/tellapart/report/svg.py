@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -122,6 +123,15 @@ class Plot:
             side = {"x": x + (-5 if before else 5), "y": level + 8, "text_anchor": "end" if before else "start"}
             self._marks.append(tag("text", label, class_=f"tag {style}", **side))
 
+    def beyond(self, style: str, label: str, before: bool = False, row: int = 0) -> None:
+        """An arrow to a value that lies beyond the right end of the axis, or before the left one, with a label."""
+        end = self.left + 2 if before else self.width - self.right - 2
+        step, y = (9 if before else -9), self.top + 8
+        path = f"M{end + 5 * step} {y}H{end}M{end + step} {y - 5}L{end} {y}L{end + step} {y + 5}"
+        self._marks.append(tag("path", d=path, class_=f"mark arrow {style}"))
+        side = {"x": end, "y": self.top - 15 * row, "text_anchor": "start" if before else "end"}
+        self._marks.append(tag("text", label, class_=f"tag {style}", **side))
+
     def hover(self, edges: Array, titles: Iterable[str]) -> None:
         """Invisible columns that show a title under the pointer."""
         for left, right, title in zip(edges[:-1], edges[1:], titles, strict=True):
@@ -133,9 +143,15 @@ class Plot:
         """Ticks of the horizontal axis, so many that their texts do not meet."""
         room = self.width - self.left - self.right
         most = max(2, room // 62)
-        tried = (self.x.ticks(count) for count in range(most, 1, -1))
-        fits = (ticks for ticks in tried if sum(_LETTER * len(text) + 10 for _, text in ticks) <= room)
-        return next(fits, self.x.ticks(1))
+        tried = ([(value, text) for value, text in self.x.ticks(count) if text] for count in range(most, 0, -1))
+        return next((ticks for ticks in tried if self._fit(ticks)), self.x.ticks(1)[:1])
+
+    def _fit(self, ticks: list[tuple[float, str]]) -> bool:
+        """Whether no text meets the next one."""
+        return all(
+            self.across(b) - self.across(a) >= _LETTER * (len(first) + len(second)) / 2 + 10
+            for (a, first), (b, second) in pairwise(ticks)
+        )
 
     def svg(self, description: str) -> Markup:
         """The whole plot."""
@@ -147,7 +163,9 @@ class Plot:
         for value, text in self._ticks_that_fit():
             x = self.across(value)
             parts.append(tag("line", x1=x, x2=x, y1=base, y2=base + 4, class_="axis"))
-            parts.append(tag("text", text, x=x, y=base + 17, text_anchor="middle"))
+            # A text at the end of the axis stays inside.
+            inside = min(x, self.width - _LETTER * len(text) / 2)
+            parts.append(tag("text", text, x=inside, y=base + 17, text_anchor="middle"))
         parts.append(tag("line", x1=self.left, x2=self.width - self.right, y1=base, y2=base, class_="axis"))
         middle = (self.left + self.width - self.right) / 2
         parts.append(tag("text", self.x.label, x=middle, y=self.height - 4, text_anchor="middle", class_="name"))

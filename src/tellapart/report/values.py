@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 
 import numpy as np
 
+from .._util.numbers import date_text
 from ..criticism.reading import columns_of
 from ..data import Sample, Source
 from ..data.arrays import Array
@@ -113,7 +113,7 @@ def _column_values(column: Column) -> Values:
     if column.kind == "date":
         return Values(column.values, form=date_text)
     if column.kind == "boolean":
-        return Values(np.where(np.isnan(column.values), -1, column.values).astype(int), ("False", "True"))
+        return Values(np.where(np.isnan(column.values), -1, column.values).astype(int), ("no", "yes"))
     return Values(np.asarray(column.values, int), tuple(column.levels))
 
 
@@ -176,15 +176,3 @@ def _few_distinct(of_x: Array, of_y: Array) -> list[float] | None:
             return None
     found = set(np.unique(of_x).tolist()) | set(np.unique(of_y).tolist())
     return sorted(found) if len(found) <= _FEW_VALUES else None
-
-
-def date_text(days: float) -> str:
-    """Days since 1970 as a date.
-
-    >>> date_text(19723.4)
-    '2024-01-01'
-    """
-    try:
-        return (datetime(1970, 1, 1) + timedelta(days=days)).date().isoformat()
-    except OverflowError:
-        return f"day {days:.6g}"

@@ -138,19 +138,22 @@ def _points(c: Comparison, names: tuple[str, str]) -> list[Point]:
 
 
 def _columns_point(c: Comparison) -> Point:
-    found, total = c.named_columns, len(c.columns)
-    what = _section(c).removesuffix("s")
-    if not found:
+    what, named, total = "column", len(c.named_columns), len(c.columns)
+    drawn = pixel_map_of(c.columns, c.naming_level, True, c.x.image_shape)
+    if drawn is not None:
+        # As the map counts them: also those that never vary, and the colours of a pixel as one.
+        what, named, total = "pixel", int(drawn.named.sum()), drawn.named.size
+    if not named:
         why = f"The difference lies in how {what}s go together, or in several of them that are not sure one by one."
         return Point(f"No single {what} is shown to differ.", why, _section(c))
-    if len(found) == total:
+    if named == total:
         strong = f"The {what} differs." if total == 1 else f"All {total:,} {what}s differ."
     else:
-        strong = f"{len(found):,} of {total:,} {what}s {'differs' if len(found) == 1 else 'differ'}."
+        strong = f"{named:,} of {total:,} {what}s {'differs' if named == 1 else 'differ'}."
     if what == "pixel":
         return Point(strong, "The map shows where, and which sample is brighter there.", _section(c))
-    words = "; ".join(f"{clip(one.name, _NAME)}: {one.words}" for one in found[:_NAMED])
-    return Point(strong, f"{words}{'; …' if len(found) > _NAMED else '.'}", "columns")
+    words = "; ".join(f"{clip(one.name, _NAME)}: {one.words}" for one in c.named_columns[:_NAMED])
+    return Point(strong, f"{words}{'; …' if named > _NAMED else '.'}", "columns")
 
 
 def _section(c: Comparison) -> str:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
+from pathlib import PurePath
 
 from .._util.numbers import number, percent
 
-__all__ = ["clip", "keep_units", "number", "p_sentence", "p_text", "percent", "signed"]
+__all__ = ["clip", "keep_units", "number", "p_sentence", "p_text", "percent", "short_names", "signed"]
 
 
 def signed(value: float) -> str:
@@ -48,6 +50,18 @@ def clip(text: str, length: int) -> str:
     'abc…'
     """
     return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def short_names(names: Sequence[str], length: int = 14) -> list[str]:
+    """Names for an axis: without an ending that all of them have, and of long ones the end, which tells them apart.
+
+    >>> short_names(["2024-02-01.csv", "2024-02-02.csv"]), short_names(["orders of 2024-02-01", "b"])
+    (['2024-02-01', '2024-02-02'], ['…of 2024-02-01', 'b'])
+    """
+    endings = {PurePath(name).suffix for name in names}
+    cut = len(endings.pop()) if len(endings) == 1 else 0
+    stems = [name[: len(name) - cut] for name in names]
+    return [stem if len(stem) <= length else "…" + stem[1 - length :] for stem in stems]
 
 
 def keep_units(text: str) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from .._util.numbers import number, percent
+from .._util.numbers import date_text, number, percent
 from ..data.mixed import Mixed, Unit
 from ..engine import Compute
 from ..stats.forms import Part, Pooled
@@ -26,6 +26,8 @@ _GUARDED = 0.25
 _TOLD = 0.05
 #: Where so many standard deviations lie between the means, that is told of a column, whatever else differs.
 _FAR = 2.0
+#: Samples up to which each is told of.
+_SAMPLES = 6
 _Z = 1.959964
 
 
@@ -135,7 +137,8 @@ class Effects:
         mean, deviation = self.moments.means[:, c], self.moments.deviations[:, c]
         values = {"mean": _floats(mean), "SD": _floats(deviation)}
         if self.variances is None:
-            return _spread(mean, deviation), None, f"means {'; '.join(map(number, mean.tolist()))}", values
+            form = date_text if unit.kind == "date" else number
+            return _spread(mean, deviation), None, f"mean {self._by_sample(mean, form)}", values
         shift, difference = float(self.variances.shift[c]), float(mean[1] - mean[0])
         of_shift = self._interval(shift, float(self.variances.location[c]))
         told = f"{_fixed(shift, '+.2f')} SD{_bracket(of_shift, '.2f')}"
@@ -158,6 +161,13 @@ class Effects:
         days = f" by {number(abs(difference))} days" if unit.kind == "date" else ""
         return f"{_word(unit, difference)} in {self.names[1]}{days}, {told}"
 
+    def _by_sample(self, values: Array, form: Callable[[float], str]) -> str:
+        """A value of each sample with its name; of many samples the smallest and the largest."""
+        told = [f"{form(float(value))} in {name}" for value, name in zip(values, self.names, strict=True)]
+        if len(told) <= _SAMPLES:
+            return ", ".join(told)
+        return f"{told[int(np.argmin(values))]} to {told[int(np.argmax(values))]}"
+
     def _share(self, unit: Unit) -> Any:
         """The level whose share differs most, for its size."""
         columns = list(unit.coordinates)
@@ -173,11 +183,11 @@ class Effects:
         values = {level: _floats(shares[:, k]) for k, level in enumerate(levels)}
         told = " → ".join(map(percent, of_best))
         if self.variances is None:
-            return float(np.ptp(of_best)), None, f"{_level(unit, best)} {told}", values
+            return float(np.ptp(of_best)), None, f"{_level(unit, best)} {self._by_sample(of_best, percent)}", values
         effect = float(of_best[1] - of_best[0])
         size = self.rows / max(float(self.variances.crowding[columns[best]]), 1e-9)
         interval = share_interval(of_best, size)
-        points = f" ({100 * effect:+.2g} points [{100 * interval[0]:+.2g}, {100 * interval[1]:+.2g}])"
+        points = f" ({_points(effect)} points [{_points(interval[0])}, {_points(interval[1])}])"
         if unit.tells_missing(columns[best]):
             told = f"{percent(of_best[1])} missing in {self.names[1]}, {percent(of_best[0])} in {self.names[0]}"
             return effect, interval, told + points, values
@@ -191,6 +201,7 @@ class Effects:
         words = f"correlation {' → '.join(_fixed(value, '.2f') for value in found)}"
         values = {"correlation": _floats(found)}
         if self.variances is None:
+            words = f"correlation {self._by_sample(found, lambda value: _fixed(value, '.2f'))}"
             return float(np.ptp(found)), None, words, values
         effect = float(found[1] - found[0])
         interval = self._interval(effect, float(self.variances.correlation[place]))
@@ -224,6 +235,15 @@ def share_interval(shares: Array, sizes: Array) -> tuple[float, float]:
 def _chance(effect: float, variance: float) -> float:
     """How likely a normal variable of this variance is at least as far from 0."""
     return math.erfc(abs(effect) / math.sqrt(2 * variance)) if variance > 0 else float(effect == 0)
+
+
+def _points(share: float) -> str:
+    """A difference of shares in points.
+
+    >>> _points(0.0731), _points(-1.0)
+    ('+7.3', '-100')
+    """
+    return f"{100 * share:+.2g}" if abs(share) < 0.995 else f"{100 * share:+.0f}"
 
 
 def _agrees(part: Part, interval: tuple[float, float] | None) -> bool:

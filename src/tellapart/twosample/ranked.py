@@ -100,12 +100,16 @@ class RankResult(Shown):
         The level at which pairs count as told apart, all of them together.
     kernel, learned
         The kernel, and by which name it was learned, if it was.
+    given
+        Whether the kernel was given; else it was learned, or chosen by the distances of rows of the reference.
     scales
         What Gaussians of single bandwidths say, where kernels disagree.
     rows
         Rows of the reference that were tested.
     notes
-        What should be known beside it: where measures disagree, and what that means.
+        What should be known beside it.
+    disagreements
+        Those of the notes that say where measures disagree, and what that means.
     seed, seconds
         Give the first as ``rng`` to have the same result again; how long it took.
     """
@@ -122,6 +126,8 @@ class RankResult(Shown):
     seed: int
     seconds: float
     exact: bool = False
+    given: bool = False
+    disagreements: tuple[str, ...] = field(default=(), repr=False)
 
     @classmethod
     def of(
@@ -137,8 +143,9 @@ class RankResult(Shown):
         """Models in order, with notes where measures disagree."""
         ordered = tuple(sorted(models, key=lambda model: model.mmd2))
         sure = [(one.closer, one.farther) for one in pairs if rejects(one.pvalue, alpha)]
-        more = [*_contradicting_scales(scales), *_contradicting_auc(ordered, sure)]
-        return cls(ordered, tuple(pairs), alpha, scales=tuple(scales), notes=(*notes, *more), **others)
+        more = (*_contradicting_scales(scales), *_contradicting_auc(ordered, sure))
+        others |= {"scales": tuple(scales), "notes": (*notes, *more), "disagreements": more}
+        return cls(ordered, tuple(pairs), alpha, **others)
 
     @property
     def order(self) -> tuple[str, ...]:
@@ -176,7 +183,8 @@ class RankResult(Shown):
         for model in self.models:
             auc = "" if model.auc is None else f"{model.auc:.3f} ± {model.auc_error:.3f}"
             lines.append(f"  {model.name:{width}}  {model.mmd2:.4g} ± {model.error:.2g}".ljust(width + 29) + auc)
-        lines.append(f"Two at a time (asymptotic, p adjusted for {len(self.pairs)} pairs):")
+        adjusted = f", p adjusted for {len(self.pairs)} pairs" if len(self.pairs) > 1 else ""
+        lines.append(f"Two at a time (asymptotic{adjusted}):")
         lines += [f"  {one.closer} before {one.farther}: p = {one.pvalue:.4g}" for one in self.pairs]
         return "\n".join([*lines, *(f"Note: {note}" for note in self.notes)])
 

@@ -129,6 +129,7 @@ def rank(
         alpha=alpha,
         kernel=chosen,
         learned=how,
+        given=not (kernel is None or isinstance(kernel, str)),
         scales=scales,
         rows=len(tested[0]),
         image_shape=mixed.image_shape,

@@ -1,24 +1,7 @@
-"use strict";
 (() => {
+  "use strict";
   const all = (selector, from = document) => [...from.querySelectorAll(selector)];
   const one = (id) => document.getElementById(id);
-
-  // Themes: that of the system, until the button is pressed.
-  const root = document.documentElement;
-  const remembered = (value) => {
-    try {
-      if (value) localStorage.setItem("tellapart-theme", value);
-      return localStorage.getItem("tellapart-theme");
-    } catch { return null; } // a file without storage
-  };
-  const chosenTheme = remembered();
-  if (chosenTheme === "dark" || chosenTheme === "light") root.dataset.theme = chosenTheme;
-  one("theme").hidden = false;
-  one("theme").addEventListener("click", () => {
-    const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-    root.dataset.theme = dark ? "light" : "dark";
-    remembered(root.dataset.theme);
-  });
 
   // Examples: which are shown, and in which order.
   const chosen = (name) => document.querySelector(`input[name=${name}]:checked`).value;
@@ -132,12 +115,14 @@
       cursor.style.top = `${(100 * row) / height}%`;
     };
     const clamp = (value, most) => Math.min(most - 1, Math.max(0, value));
-    map.addEventListener("pointermove", (event) => {
+    const point = (event) => {
       const box = map.querySelector("img").getBoundingClientRect();
       column = clamp(Math.floor(((event.clientX - box.left) / box.width) * width), width);
       row = clamp(Math.floor(((event.clientY - box.top) / box.height) * height), height);
       read();
-    });
+    };
+    map.addEventListener("pointermove", point);
+    map.addEventListener("pointerdown", point); // a finger
     map.addEventListener("keydown", (event) => {
       const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
       if (!step) return;
@@ -152,12 +137,14 @@
   if (heat && heat.dataset.values) {
     const values = heat.dataset.values.split(" ").map(Number);
     const [width, height] = [Number(heat.dataset.width), Number(heat.dataset.height)];
-    heat.addEventListener("pointermove", (event) => {
+    const point = (event) => {
       const box = heat.firstElementChild.getBoundingClientRect();
       const column = Math.min(width - 1, Math.max(0, Math.floor(((event.clientX - box.left) / box.width) * width)));
       const row = Math.min(height - 1, Math.max(0, Math.floor(((event.clientY - box.top) / box.height) * height)));
       one("readout").textContent = `pixel ${row},${column}: ${values[row * width + column] / 10} % of the largest weight`;
-    });
+    };
+    heat.addEventListener("pointermove", point);
+    heat.addEventListener("pointerdown", point);
   }
 
   // The command, for the clipboard; pages opened from a file may not have one.

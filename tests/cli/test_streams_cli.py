@@ -52,6 +52,47 @@ def test_a_week(folder, capsys):
     assert HOSTILE not in page
 
 
+def test_a_known_file_is_told_as_it_was(folder, capsys):
+    """Not the last batch: its own verdict, and its own exit code."""
+    common = ["--state", "state.json", "--control", "holm", "--permutations", "199", "--fail-on-difference"]
+    assert main(["watch", "r.tellapart", "day0.csv", "day3.csv", *common]) == 1
+    first = capsys.readouterr().out
+    assert main(["watch", "r.tellapart", "day0.csv", *common]) == 0
+    told = capsys.readouterr().out
+    assert "day0.csv: known already" in told
+    assert first.splitlines()[0] in told
+    assert "day0.csv (60 rows): no alarm" in told
+    assert "day3.csv (60 rows)" not in told
+    assert "age:" not in told
+    assert main(["watch", "r.tellapart", "day3.csv", *common]) == 1
+    told = capsys.readouterr().out
+    assert "day3.csv (60 rows): ALARM" in told
+    assert "age: larger in day3.csv" in told
+    assert "2 batches, 1 with alarm: first day3.csv." in told
+    assert len(json.loads((folder / "state.json").read_text())["batches"]) == 2
+
+
+def test_the_same_file_twice_in_one_call(folder, capsys):
+    assert main(["watch", "r.tellapart", "day0.csv", "day0.csv", "--permutations", "99"]) == 0
+    told = capsys.readouterr().out
+    assert told.count("day0.csv (60 rows): no alarm") == 2
+    assert told.count("known already") == 1
+    assert "1 batch, 0 with alarm." in told
+
+
+def test_a_first_batch_that_differs_is_said_though_no_alarm(folder, capsys):
+    """Bets have nothing to be learned from yet: the user must hear it, and how to be alarmed at once."""
+    common = ["--fail-on-difference", "--permutations", "199"]
+    assert main(["watch", "r.tellapart", "day3.csv", "--state", "s.json", *common]) == 0
+    told = capsys.readouterr().out
+    assert "day3.csv (60 rows): no alarm yet: this batch by itself differs (p = 0.005); that counts from the" in told
+    assert "--control holm or bh" in told
+    assert main(["watch", "r.tellapart", "day3.csv", "--state", "t.json", "--control", "holm", *common]) == 1
+    assert "--control" not in capsys.readouterr().out
+    assert main(["watch", "r.tellapart", "day0.csv", "--state", "u.json", *common]) == 0
+    assert "no alarm; p = " in capsys.readouterr().out
+
+
 def test_what_was_found_before_a_bad_file_is_told(folder, capsys):
     (folder / "bad.csv").write_text("x\n1\n")
     out = ["--permutations", "99", "--report", "h.html", "--prometheus", "m.prom"]

@@ -121,13 +121,17 @@ def test_without_a_state(folder, capsys):
     ("arguments", "message"),
     [
         (["watch", "no.tellapart", "day0.csv"], "no.tellapart"),
-        (["watch", "day0.csv", "day1.csv"], "safetensors"),
+        (["watch", "day0.csv", "day1.csv"], "Give a file that `tellapart reference` or Reference.save wrote"),
         (["watch", "r.tellapart", "no.csv"], "no.csv"),
         (["watch", "r.tellapart", "day0.csv", "--state", "no/state.json"], "state"),
         (["watch", "r.tellapart", "changed.csv"], "--schema lenient"),
         (["watch", "r.tellapart", "day0.csv", "--state", "reference.csv"], "--state"),
         (["reference", "day0.csv", "-o", "no/r.tellapart"], "folder"),
         (["rank", "reference.csv", "day0.csv"], "two or more"),
+        (["rank", "reference.csv", "day0.csv"], "`tellapart test` compares a single one"),
+        (["watch", "r.tellapart", "day0.csv", "--report", "h.json"], "HTML page"),
+        (["compare", "--by", "age", "gaps.csv", "--drop", HOSTILE], "sample each row belongs to. --by age needs"),
+        (["compare", "--by", "age", "reference.csv"], "'age' has 400 different values"),
         (["compare", "day0.csv"], "--by"),
         (["compare", "--by", "weather", "day0.csv"], "weather"),
         (["compare", "--by", "town", "day0.csv", "day1.csv"], "--by"),
@@ -136,6 +140,7 @@ def test_without_a_state(folder, capsys):
 )
 def test_bad_calls(folder, capsys, arguments, message):
     table(20, 1).drop(columns="age").to_csv("changed.csv", index=False)
+    table(20, 1).assign(age=[None, *range(19)]).to_csv("gaps.csv", index=False)
     assert main(arguments) == 2
     assert message in capsys.readouterr().err
 
@@ -157,7 +162,9 @@ def test_groups_of_one_table(folder, capsys):
     arguments = ["compare", "--by", "site", "sites.csv", "--permutations", "199", "--report", "g.html"]
     assert main([*arguments, "--json", "g.json", "--fail-on-difference"]) == 1
     assert "Two samples at a time" in capsys.readouterr().out
-    assert len(json.loads((folder / "g.json").read_text())["pairwise"]) == 3
+    found = json.loads((folder / "g.json").read_text())
+    assert len(found["pairwise"]) == 3
+    assert (found["differ"], found["alpha"]) == (True, 0.05)
     page = (folder / "g.html").read_text()
     assert "3 groups by site" in page
     assert "2 of 3" in page

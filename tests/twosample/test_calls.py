@@ -20,6 +20,7 @@ X, Y = (np.random.default_rng(seed).normal(size=(20, 2)) for seed in (0, 1))
         (lambda: ta.compare(X, Y, paired="patient"), r"paired must be True"),
         (lambda: ta.k_sample_test([X, Y, X], 199), r"k_sample_test\(\[X, Y, Z\], permutations=199\)"),
         (lambda: ta.k_sample_test(X, Y), r"Give the samples as one list: k_sample_test\(\[X, Y\]\)"),
+        (lambda: ta.k_sample_test(X, [Y, Y[:9]]), r"Give the samples as one list: k_sample_test"),
         (lambda: ta.two_sample_test(X, Y, permutation=99), r"Did you mean permutations=\?"),
         (
             lambda: ta.two_sample_test(X, Y, permutation=99),

@@ -158,7 +158,7 @@ def split_names(samples: Any) -> tuple[tuple[str, ...], list[Any]]:
 
 def split_by_labels(data: Any, labels: Any, options: ReadOptions, named: Mapping[str, Any]) -> Opened:
     """One sample for each label."""
-    _check_labels(data, labels)
+    _check_labels(labels)
     opened = open_with_labels([data, data], ("samples", "samples"), options, {"labels": labels, **named})
     mixed, rows = opened.mixed, len(opened.mixed.points[0])
     found = {k: _half(v, rows) for k, v in opened.labels.items()}
@@ -184,18 +184,23 @@ def split_by_labels(data: Any, labels: Any, options: ReadOptions, named: Mapping
     return Opened(mixed, {k: None if found[k] is None else np.asarray(found[k])[order] for k in ("groups", "strata")})
 
 
-def _check_labels(data: Any, labels: Any) -> None:
+def _check_labels(labels: Any) -> None:
     """Complain of what stands in the place of labels, and is something else: a second sample, or a number."""
-    several = isinstance(data, Mapping) or (isinstance(data, (list, tuple)) and all(np.ndim(one) > 0 for one in data))
-    if not isinstance(labels, str) and np.ndim(labels) == 0:
+    if isinstance(labels, str):
+        return
+    try:
+        shape = np.shape(labels)
+    except ValueError:  # rows of different lengths
+        shape = (len(labels), -1)
+    if not shape:
         raise InputTypeError(
             f"labels must be a label for each row, or the name of a column, but is {labels!r:.60}.",
             "Give the samples as one list, and options by name: k_sample_test([X, Y, Z], {permutations}).",
             permutations=labels if isinstance(labels, int) and not isinstance(labels, bool) else ...,
         )
-    if not isinstance(labels, str) and np.ndim(labels) > 1 and (np.ndim(data) > 1 or several):
+    if len(shape) > 1:
         raise InputTypeError(
-            f"labels must be a label for each row, but has shape {np.shape(labels)}.",
+            f"labels must be a label for each row, but has {'rows' if -1 in shape else f'shape {shape}'}.",
             "Give the samples as one list: k_sample_test([X, Y]).",
         )
 

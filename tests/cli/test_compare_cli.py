@@ -215,7 +215,16 @@ def test_scripts_may_ask_for_differences_that_matter(capsys):
     assert main([*call, "--fail-effect", "0.2", "--quiet"]) == 1
     fails(capsys, "a.csv", "b.csv", "--names", "May", says="There are two samples, but 1 name. Give two with --names.")
     fails(capsys, "a.csv", "b.csv", "--cost", says="Name a learned test with --test ard.")
-    fails(capsys, "a.csv", "b.csv", "--drop", "name", "--groups", "town", says="A group must lie in one sample, but '")
+    fails(
+        capsys,
+        "a.csv",
+        "b.csv",
+        "--drop",
+        "name",
+        "--groups",
+        "town",
+        says="A group ('town') must lie in one sample, but '",
+    )
     fails(
         capsys, "a.csv", "b.csv", "--drop", "name", "--paired", "--strata", "town", says="--paired exchanges the rows"
     )

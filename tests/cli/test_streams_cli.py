@@ -52,6 +52,47 @@ def test_a_week(folder, capsys):
     assert HOSTILE not in page
 
 
+def test_a_known_file_is_told_as_it_was(folder, capsys):
+    """Not the last batch: its own verdict, and its own exit code."""
+    common = ["--state", "state.json", "--control", "holm", "--permutations", "199", "--fail-on-difference"]
+    assert main(["watch", "r.tellapart", "day0.csv", "day3.csv", *common]) == 1
+    first = capsys.readouterr().out
+    assert main(["watch", "r.tellapart", "day0.csv", *common]) == 0
+    told = capsys.readouterr().out
+    assert "day0.csv: known already" in told
+    assert first.splitlines()[0] in told
+    assert "day0.csv (60 rows): no alarm" in told
+    assert "day3.csv (60 rows)" not in told
+    assert "age:" not in told
+    assert main(["watch", "r.tellapart", "day3.csv", *common]) == 1
+    told = capsys.readouterr().out
+    assert "day3.csv (60 rows): ALARM" in told
+    assert "age: larger in day3.csv" in told
+    assert "2 batches, 1 with alarm: first day3.csv." in told
+    assert len(json.loads((folder / "state.json").read_text())["batches"]) == 2
+
+
+def test_the_same_file_twice_in_one_call(folder, capsys):
+    assert main(["watch", "r.tellapart", "day0.csv", "day0.csv", "--permutations", "99"]) == 0
+    told = capsys.readouterr().out
+    assert told.count("day0.csv (60 rows): no alarm") == 2
+    assert told.count("known already") == 1
+    assert "1 batch, 0 with alarm." in told
+
+
+def test_a_first_batch_that_differs_is_said_though_no_alarm(folder, capsys):
+    """Bets have nothing to be learned from yet: the user must hear it, and how to be alarmed at once."""
+    common = ["--fail-on-difference", "--permutations", "199"]
+    assert main(["watch", "r.tellapart", "day3.csv", "--state", "s.json", *common]) == 0
+    told = capsys.readouterr().out
+    assert "day3.csv (60 rows): no alarm yet: this batch by itself differs (p = 0.005); that counts from the" in told
+    assert "--control holm or bh" in told
+    assert main(["watch", "r.tellapart", "day3.csv", "--state", "t.json", "--control", "holm", *common]) == 1
+    assert "--control" not in capsys.readouterr().out
+    assert main(["watch", "r.tellapart", "day0.csv", "--state", "u.json", *common]) == 0
+    assert "no alarm; p = " in capsys.readouterr().out
+
+
 def test_what_was_found_before_a_bad_file_is_told(folder, capsys):
     (folder / "bad.csv").write_text("x\n1\n")
     out = ["--permutations", "99", "--report", "h.html", "--prometheus", "m.prom"]
@@ -80,13 +121,17 @@ def test_without_a_state(folder, capsys):
     ("arguments", "message"),
     [
         (["watch", "no.tellapart", "day0.csv"], "no.tellapart"),
-        (["watch", "day0.csv", "day1.csv"], "safetensors"),
+        (["watch", "day0.csv", "day1.csv"], "Give a file that `tellapart reference` or Reference.save wrote"),
         (["watch", "r.tellapart", "no.csv"], "no.csv"),
         (["watch", "r.tellapart", "day0.csv", "--state", "no/state.json"], "state"),
         (["watch", "r.tellapart", "changed.csv"], "--schema lenient"),
         (["watch", "r.tellapart", "day0.csv", "--state", "reference.csv"], "--state"),
         (["reference", "day0.csv", "-o", "no/r.tellapart"], "folder"),
         (["rank", "reference.csv", "day0.csv"], "two or more"),
+        (["rank", "reference.csv", "day0.csv"], "`tellapart test` compares a single one"),
+        (["watch", "r.tellapart", "day0.csv", "--report", "h.json"], "HTML page"),
+        (["compare", "--by", "age", "gaps.csv", "--drop", HOSTILE], "sample each row belongs to. --by age needs"),
+        (["compare", "--by", "age", "reference.csv"], "'age' has 400 different values"),
         (["compare", "day0.csv"], "--by"),
         (["compare", "--by", "weather", "day0.csv"], "weather"),
         (["compare", "--by", "town", "day0.csv", "day1.csv"], "--by"),
@@ -95,6 +140,7 @@ def test_without_a_state(folder, capsys):
 )
 def test_bad_calls(folder, capsys, arguments, message):
     table(20, 1).drop(columns="age").to_csv("changed.csv", index=False)
+    table(20, 1).assign(age=[None, *range(19)]).to_csv("gaps.csv", index=False)
     assert main(arguments) == 2
     assert message in capsys.readouterr().err
 
@@ -116,7 +162,9 @@ def test_groups_of_one_table(folder, capsys):
     arguments = ["compare", "--by", "site", "sites.csv", "--permutations", "199", "--report", "g.html"]
     assert main([*arguments, "--json", "g.json", "--fail-on-difference"]) == 1
     assert "Two samples at a time" in capsys.readouterr().out
-    assert len(json.loads((folder / "g.json").read_text())["pairwise"]) == 3
+    found = json.loads((folder / "g.json").read_text())
+    assert len(found["pairwise"]) == 3
+    assert (found["differ"], found["alpha"]) == (True, 0.05)
     page = (folder / "g.html").read_text()
     assert "3 groups by site" in page
     assert "2 of 3" in page

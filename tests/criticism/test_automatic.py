@@ -8,10 +8,12 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from two_tables import tables
 
 import tellapart as ta
 from tellapart.criticism.folds import draw_folds, find_units
+from tellapart.criticism.notices import notice_rows
 from tellapart.data.shared import hash_rows
 from tellapart.report import render
 
@@ -116,6 +118,22 @@ def test_rows_that_both_have_and_files_given_twice(tmp_path):
     assert same.names[0] != same.names[1]
     twice = ta.compare(pd.concat([X, X[:30]]), Y[:60], **FAST)
     assert "duplicated rows" in {notice.kind for notice in twice.noticed}
+
+
+def test_ties_of_coarse_columns_are_no_copies():
+    """Two rounded columns have equal rows by chance."""
+    rng = np.random.default_rng(0)
+    X, Y = (rng.normal(size=(300, 2)).round(1) for _ in range(2))
+    hashes = hash_rows(torch.from_numpy(np.concatenate([X, Y])))
+    sources = ta.read(X), ta.read(Y)
+    assert len(np.unique(hashes[:300])) <= 297
+    assert notice_rows(hashes, 300, sources, ("X", "Y")) == []
+    X = np.concatenate([rng.normal(size=(290, 2)), rng.normal(size=(5, 2)).repeat(2, 0)])
+    hashes = hash_rows(torch.from_numpy(np.concatenate([X, Y])))
+    found = notice_rows(hashes, 300, (ta.read(X), sources[1]), ("X", "Y"))
+    assert [notice.text for notice in found] == [
+        "5 of the 300 rows of X repeat another one. If these are copies, remove them."
+    ]
 
 
 def test_a_measured_column_is_compared_even_where_ranges_do_not_overlap():

@@ -240,7 +240,7 @@ def test_a_column_that_counts_rows_is_pointed_out():
     X.insert(0, "id", np.arange(60))
     Y.insert(0, "id", 60 + np.arange(60))
     c = ta.compare(X, Y, **FAST)
-    assert c.notes == ("X: The column 'id' counts the rows. If it has no meaning, leave it out (drop).",)
+    assert c.notes == ("X: The column 'id' counts the rows. If it has no meaning, leave it out with drop='id'.",)
     assert not ta.compare(X, Y, drop=["id"], **FAST).notes
 
 

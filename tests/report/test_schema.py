@@ -108,6 +108,19 @@ def test_what_commands_write_is_valid(tmp_path):
         stored = json.loads(out.read_text(encoding="utf-8"))
         VALIDATOR.validate(stored)
         assert stored["result"] == known
+        assert {"differ", "alpha"} <= set(stored)
+
+
+def test_what_is_written_of_groups_is_valid(tmp_path):
+    rows = "\n".join(f"{k % 3},{k % 7}" for k in range(30))
+    (tmp_path / "t.csv").write_text(f"site,v\n{rows}\n")
+    out = tmp_path / "g.json"
+    arguments = ["compare", "--by", "site", str(tmp_path / "t.csv"), "--permutations", "39", "--quiet"]
+    assert cli.main([*arguments, "--json", str(out)]) == 0
+    stored = json.loads(out.read_text(encoding="utf-8"))
+    VALIDATOR.validate(stored)
+    assert list(undocumented(stored, SCHEMA["$defs"]["k_sample_test"])) == []
+    assert (stored["differ"], stored["alpha"]) == (False, 0.05)
 
 
 def test_a_missing_field_is_not_valid(tests):

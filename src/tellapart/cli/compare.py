@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import groups
-from .errors import speller
-from .options import add_compute, add_data, computing, names, number_in, reading, seed
+from .errors import spell_notes, speller
+from .options import add_compute, add_data, check_output, computing, names, number_in, reading, seed
 from .output import say
 
 if TYPE_CHECKING:
@@ -79,23 +79,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compare, write the report and the numbers, print the summary."""
-    from .. import criticism, report
+    from .. import criticism
     from .._util.errors import InputError
-    from .._util.files import atomic_write_text, check_writable
+    from .._util.files import atomic_write_text
 
     if options.by is not None or options.B is None:
         return groups.run(options)
     to_stdout = options.json == "-"
     # Better to fail now than after the work.
-    if options.report is not None:
-        report.check_installed()
-        check_writable(options.report, "The report")
-    if options.json is not None and not to_stdout:
-        check_writable(options.json, "The JSON file")
+    check_output(options)
     x, y = options.A, options.B
     if options.names is not None and len(options.names) != 2:
         given = "1 name" if len(options.names) == 1 else f"{len(options.names)} names"
         raise InputError(f"There are two samples, but {given}.", "Give two with {names}.", names=...)
+    if options.kernel is not None and options.test not in ("auto", options.kernel):
+        raise InputError(
+            f"--test {options.test} and --kernel {options.kernel} are two names of one option.",
+            "Give {test} alone.",
+            test=...,
+        )
     test = options.kernel or options.test
     settings = {
         "alpha": options.alpha,
@@ -134,7 +136,7 @@ def run(options: argparse.Namespace) -> int:
     if to_stdout:
         say(found.to_json())
     elif not options.quiet:
-        say(found.summary(speller(options.parser)))
+        say(spell_notes(found.summary(speller(options.parser)), options.parser, found.notes))
     if options.json is not None and not to_stdout:
         atomic_write_text(options.json, found.to_json() + "\n")
     if options.report is not None:

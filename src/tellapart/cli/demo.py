@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from .options import add_threads, seed, set_threads
+from .options import add_threads, check_page, seed, set_threads
 from .output import say
 
 
@@ -20,12 +20,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Train, compare, write the report."""
     from .. import report
-    from .._util.files import check_writable
     from ..experiments import demo
 
     set_threads(options)
     report.check_installed()
-    check_writable(options.out, "The report")
+    check_page(options.out)
     say("A generative model (GMMN) learns handwritten digits. Can its digits be told from real ones?\n")
     found = demo.run(options.seed)
     say(found.summary())

@@ -6,14 +6,16 @@ import argparse
 import os
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from .._util.errors import InputError, OutputError, spell_keyword
 from .._util.text import printable
 
 #: Arguments of the library whose flags have another name.
-_FLAGS = {"rng": "--seed"}
+_FLAGS = {"rng": "--seed", "labels": "--by"}
+#: Functions of the library that are commands too.
+_COMMANDS = {"`two_sample_test`": "`tellapart test`"}
 
 
 def explain(error: Exception, parser: argparse.ArgumentParser) -> str:
@@ -66,21 +68,44 @@ def spell_flag(name: str, value: Any) -> str:
 
 def _with_flags(text: str, parser: argparse.ArgumentParser) -> str:
     """A message in which arguments of the library are called as the flags of ``parser``."""
-    for flag in parser._option_string_actions:
-        name = re.escape(flag.removeprefix("--").replace("-", "_"))
-        if flag.startswith("--"):
-            spelled = re.compile(rf"\b{name}=(True\b|'[^']*'|\([\d, ]+\))?")
-            while found := spelled.search(text):
-                text = text[: found.start()] + _as_flag(flag, found[1]) + text[found.end() :]
-            # Words with an underscore are no English.
-            text = re.sub(rf"(?<![\w-]){name}(?!\w)", flag, text) if "_" in name else text
+    for function, command in _COMMANDS.items():
+        text = text.replace(function, command)
+    for flag in _long_flags(parser):
+        text = _spell_given(text, flag)
+        # Words with an underscore are no English.
+        name = flag.removeprefix("--").replace("-", "_")
+        text = re.sub(rf"(?<![\w-]){name}(?!\w)", flag, text) if "_" in name else text
+    return text
+
+
+def spell_notes(summary: str, parser: argparse.ArgumentParser, notes: Collection[str] = ()) -> str:
+    """A summary whose notes call arguments as the flags of ``parser``; other lines are about the data.
+
+    Notes are the lines that say so, and those in ``notes``.
+    """
+    lines = summary.split("\n")
+    for flag in _long_flags(parser):
+        lines = [_spell_given(line, flag) if line.startswith("Note: ") or line in notes else line for line in lines]
+    return "\n".join(lines)
+
+
+def _long_flags(parser: argparse.ArgumentParser) -> list[str]:
+    return [flag for flag in parser._option_string_actions if flag.startswith("--")]
+
+
+def _spell_given(text: str, flag: str) -> str:
+    """A text in which an argument that is given a value (``drop='id'``) is called as its flag."""
+    name = re.escape(flag.removeprefix("--").replace("-", "_"))
+    spelled = re.compile(rf"(?<![\w-]){name}=(True\b|'[^']*'|\([\d, ]+\))?")
+    while found := spelled.search(text):
+        text = text[: found.start()] + _as_flag(flag, found[1]) + text[found.end() :]
     return text
 
 
 def _as_flag(flag: str, value: str | None) -> str:
     if value is None or value == "True":
         return flag
-    return f"{flag} {value.strip('()').replace(', ', 'x') if value[0] == '(' else value.strip(chr(39))}"
+    return f"{flag} {value.strip('()').replace(', ', 'x') if value[0] == '(' else shlex.quote(value.strip(chr(39)))}"
 
 
 def _spell_value(value: Any) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import json
 import warnings
 
+from .errors import spell_notes
 from .options import check_output, computing, existing, reading
 from .output import say
 
@@ -42,12 +44,14 @@ def run(options: argparse.Namespace) -> int:
             **reading(options),
             **computing(options),
         )
+    verdict = {"differ": found.reject(options.alpha), "alpha": options.alpha, "pvalue": found.pvalue}
+    text = json.dumps(verdict | found.to_dict())
     if options.json == "-":
-        say(found.to_json())
+        say(text)
     elif not options.quiet:
-        say(found.summary(options.alpha))
+        say(spell_notes(found.summary(options.alpha), options.parser))
     if options.json not in (None, "-"):
-        atomic_write_text(options.json, found.to_json() + "\n")
+        atomic_write_text(options.json, text + "\n")
     if options.report is not None:
         groups.write(found, options.report, options.by, options.alpha, options.command)
         if not options.quiet and options.json != "-":

@@ -152,9 +152,19 @@ def check_output(options: argparse.Namespace) -> None:
         from .. import report
 
         report.check_installed()
-        check_writable(options.report, "The report")
+        check_page(options.report)
     if options.json not in (None, "-"):
         check_writable(options.json, "The JSON file")
+
+
+def check_page(path: Path) -> None:
+    """Complain, before the work, about a page that could not be written, or whose name says that it is no page."""
+    from .._util.errors import InputError
+    from .._util.files import check_writable
+
+    if path.suffix.lower() not in ("", ".html", ".htm"):
+        raise InputError(f"The report is an HTML page, but {str(path)!r} ends in {path.suffix}. Call it .html.")
+    check_writable(path, "The report")
 
 
 def write_output(options: argparse.Namespace, found: Any, summary: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from .errors import spell_notes
 from .options import add_output, add_reading, check_output, count, existing, reading, seed, write_output
 
 _EXAMPLES = """\
@@ -37,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     compute.add_argument("--max-memory", metavar="SIZE", help="such as 1GB (a quarter of what is free)")
     compute.add_argument("--threads", type=count, metavar="N", help="threads to compute with (all cores)")
     add_output(parser, "the ranking, and what tells each model from REAL")
+    parser.set_defaults(parser=parser)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -56,7 +58,7 @@ def run(options: argparse.Namespace) -> None:
         progress=False if options.quiet else None,
         **reading(options) | {"max_rows": options.max_rows or 10_000},
     )
-    write_output(options, found, found.summary())
+    write_output(options, found, spell_notes(found.summary(), options.parser))
 
 
 def distinct_names(given: list[str]) -> list[str]:

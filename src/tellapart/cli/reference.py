@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from .errors import spell_notes
 from .options import add_reading, count, existing, reading, seed
 from .output import say
 
@@ -31,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     compute.add_argument("--max-memory", metavar="SIZE", help="such as 1GB (a quarter of what is free)")
     compute.add_argument("--threads", type=count, metavar="N", help="threads to compute with (all cores)")
     parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
+    parser.set_defaults(parser=parser)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -53,4 +55,4 @@ def run(options: argparse.Namespace) -> None:
         kept = len(fitted.contents.rows)
         say(f"{options.out}: a reference of {len(fitted):,} rows, of which {kept:,} are kept in it.")
         for note in fitted.contents.notes:
-            say(f"Note: {note}")
+            say(spell_notes(f"Note: {note}", options.parser))

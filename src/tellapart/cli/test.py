@@ -7,6 +7,7 @@ import json
 import warnings
 from pathlib import Path
 
+from .errors import spell_notes
 from .options import add_compute, add_data, computing, count, reading, seed
 from .output import say
 
@@ -39,6 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     out.add_argument("--json", metavar="FILE", help="write all numbers as JSON; - for standard output")
     out.add_argument("--fail-on-difference", action="store_true", help="exit with code 1 if the samples differ")
     out.add_argument("--quiet", action="store_true", help="print nothing but errors")
+    parser.set_defaults(parser=parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -68,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
         )
     # The verdict first: whatever goes wrong with the file, it is not lost.
     if not options.quiet and not to_stdout:
-        say(found.summary(options.alpha))
+        say(spell_notes(found.summary(options.alpha), options.parser))
     if options.json is not None:
         verdict = {"differ": found.reject(options.alpha), "alpha": options.alpha, "pvalue": found.pvalue}
         text = json.dumps(verdict | found.to_dict())

@@ -27,9 +27,15 @@ With --state, what was found of earlier batches is read from there and written b
 all; a file that it knows, by name and contents, is not counted again. So the same command can be given again after
 whatever stopped it. --control says what --alpha means: anytime (the default with --state), the probability of a false
 alarm over a stream without end, by betting, which adds up small differences; holm (the default without), the same by
-p-values of single batches; bh, the share of false ones among the batches that are flagged. After an alarm that you have
-dealt with, begin with another --state, and with a new reference if the new law is to stay. The exit code is 0, or 1
-with --fail-on-difference if one of these files is for alarm, or 2 for bad input."""
+p-values of single batches; bh, the share of false ones among the batches that are flagged.
+
+Bets are learned from earlier batches. So with anytime the first batch that differs, however much, is hardly ever an
+alarm: the line says that it differs by itself, and the alarm comes with the next ones that do. Give --control holm or
+bh, or no --state, where a single bad batch is to raise an alarm at once.
+
+After an alarm that you have dealt with, begin with another --state, and with a new reference if the new law is to stay.
+The exit code is 0, or 1 with --fail-on-difference if one of the files of this call is (or, where it is known already,
+was) for alarm, or 2 for bad input."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -106,7 +112,24 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _told(monitor: Monitor, found: list[BatchRecord], before: int) -> list[str]:
-    """A line for each new batch, and the summary; batches of an earlier call have numbers below ``before``."""
-    known = [one for one in found if one.number < before]
-    said = [f"{one.name}: known already, and not counted again." for one in known]
-    return [*said, *map(monitor.describe, monitor.records[before:-1]), monitor.summary()]
+    """What there is to say of each file of this call, and how many batches there are.
+
+    Batches of an earlier call have numbers below ``before``: they are told as they were recorded.
+    """
+    from ..twosample.batches import list_columns
+
+    said: list[str] = []
+    seen: set[int] = set()
+    for one in found:
+        if one.number < before or one.number in seen:
+            said.append(f"{one.name}: known already, and not counted again. It was:")
+        seen.add(one.number)
+        said.append(monitor.describe(one))
+        said += list_columns(one) if one is found[-1] else []
+    notes = [f"Note: {note}" for note in found[-1].notes]
+    if any(map(monitor.is_for_later, found)):
+        notes.append(
+            "Note: with --control anytime a batch that differs is no alarm before the next ones confirm it. For an "
+            "alarm on a single batch give --control holm or bh (and another --state), or leave --state out."
+        )
+    return [*said, monitor.count(), *notes]

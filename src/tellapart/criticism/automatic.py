@@ -65,7 +65,8 @@ def compare_automatically(
     mixed, (x, y), encoding = mix_sources(sources, ("X", "Y"))
     mixed = replace(mixed, names=known)
     groups, strata = (opened.of_rows(kind, sources) for kind in ("groups", "strata"))
-    design = Design.check(mixed, groups, strata, options.paired, options.equal_groups)
+    given = {"groups": options.groups, "strata": options.strata}
+    design = Design.check(mixed, groups, strata, options.paired, options.equal_groups, given)
     kernels = as_kernels(options.kernels)
     points = reindex(mixed.points, np.arange(len(x) + len(y)))
     hashes = hash_rows(points)

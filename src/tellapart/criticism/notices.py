@@ -15,9 +15,10 @@ from .._util.errors import InputError
 from ..data import Source
 from ..data.arrays import Array
 from ..data.columns import Column
+from ..data.running import ID
 from ..data.shared import SharedRows
 from ..data.source import Rows
-from ..data.tables import Table, is_identifier, is_row_number, quote_names
+from ..data.tables import Table, describe_running, is_identifier, is_row_number, quote_names
 
 NoticeKind: TypeAlias = Literal[
     "same data",
@@ -39,10 +40,10 @@ _OVERLAP = 0.01
 _COUNTED = 0.9
 #: Years.
 _YEARS = (1800, 2200)
-#: Names of columns that hold ids.
-_ID = re.compile(r"(^|[_\W])(id|ids|uuid|guid|index|idx|key|nr|no|number|rownum)$|^(id|idx|index)", re.IGNORECASE)
 #: Equal rows in both samples are said from so many standard errors above what chance gives; in one, from this share.
 _ERRORS, _REPEATED = 2.5, 0.01
+#: Rows repeat others more often than by chance from so many times what independent columns would give.
+_TIMES = 5
 #: Categories that are shown.
 _SHOWN = 5
 
@@ -152,12 +153,30 @@ def notice_rows(hashes: Array, m: int, sources: tuple[Source, Source], names: tu
             "independently: the test then sees less than there is."
         )
         found.append(Notice("shared rows", (), text, count=shared))
-    for part, twice, name in zip((of_x, of_y), again, names, strict=True):
-        if _REPEATED * len(part) <= twice <= len(part) / 2:
+    for part, twice, name, source in zip((of_x, of_y), again, names, sources, strict=True):
+        if _REPEATED * len(part) <= twice <= len(part) / 2 and twice > _TIMES * _equal_by_chance(source):
             text = (
                 f"{twice:,} of the {len(part):,} rows of {name} repeat another one. If these are copies, remove them."
             )
             found.append(Notice("duplicated rows", (), text, count=twice))
+    return found
+
+
+def _equal_by_chance(source: Source) -> float:
+    """How many pairs of rows would be equal if the columns were independent: many, where these are few and coarse."""
+    content = source.content
+    if isinstance(content, Table):
+        columns = [column.values for column in content.columns]
+    else:
+        columns = list(content.values.T) if isinstance(content, Rows) else []
+    rows = len(source)
+    pairs = rows * (rows - 1) / 2
+    found = pairs if columns else 0.0
+    for values in columns:
+        counts = np.unique(values, return_counts=True)[1].astype(float)
+        found *= float((counts * (counts - 1)).sum()) / max(2 * pairs, 1)
+        if found == 0:
+            break
     return found
 
 
@@ -209,8 +228,8 @@ def _notice_of_column(name: str, x: Column, y: Column, names: tuple[str, str]) -
         return Notice("disjoint ranges", (name,), f"The ranges of {name!r} do not overlap: {ranges}.", left_out=out)
     if x.kind == "number" and whole and distinct == 1.0:
         counted = is_row_number(x.values) and is_row_number(y.values)
-        if counted or (_ID.search(name) and not name.isdigit()):
-            what = "counts the rows" if counted else "is different in every row"
+        if counted or (ID.search(name) and not name.isdigit()):
+            what = describe_running(x.values) if counted else "is different in every row"
             return Notice("identifier", (name,), f"{name!r} {what}.", left_out=True)
     return None
 

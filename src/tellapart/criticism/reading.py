@@ -108,7 +108,7 @@ def open_samples(X: Any, Y: Any, options: ReadOptions, labels: Mapping[str, Any]
     given, parts, own = dict(labels), [X, Y], options
     for kind, column in labels.items():
         if isinstance(column, str):
-            found = [take_labels(part, name, column, own) for part, name in zip(parts, ("X", "Y"), strict=True)]
+            found = [take_labels(part, name, column, own, kind) for part, name in zip(parts, ("X", "Y"), strict=True)]
             given[kind] = found[0][2], found[1][2]
             parts, own = [part for part, _, _ in found], found[0][1]
     columns = tuple(kind for kind, column in labels.items() if isinstance(column, str))

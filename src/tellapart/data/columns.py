@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
@@ -137,7 +138,41 @@ def column_from_codes(name: str, codes: Array, levels: tuple[str, ...], *, categ
     place: dict[str, int] = {}
     shown = map(printable, levels)
     merged = np.array([*(place.setdefault(level, len(place)) for level in shown), -1], dtype=np.int32)
-    return Column(name, "text", merged[codes], tuple(place), categorical)
+    texts = tuple(place)
+    width = None if categorical else code_width(texts)
+    remark = "" if width is None else f"read as text: values such as {_first_code(texts)!r} begin with 0"
+    return Column(name, "text", merged[codes], texts, categorical, remark=remark)
+
+
+def code_width(texts: Sequence[str]) -> int | None:
+    """How many digits codes have that begin with 0 here and there, such as postcodes; None where these are no codes.
+
+    >>> code_width(["01234", "99999"]), code_width(["10", "99"]), code_width(["007", "12"])
+    (5, None, None)
+    """
+    lengths = {len(text) for text in texts}
+    if len(lengths) != 1 or min(lengths) < 2 or not all(text.isdecimal() and text.isascii() for text in texts):
+        return None
+    return lengths.pop() if are_codes(texts) else None
+
+
+def as_codes(column: Column, width: int) -> Column | None:
+    """Whole numbers as codes of so many digits, where another file has codes; None where they are none.
+
+    >>> as_codes(Column("zip", "number", np.array([80331.0, 1234.0])), 5).levels
+    ('01234', '80331')
+    """
+    there = column.values[~column.missing] if column.kind == "number" else np.empty(0)
+    if not len(there) or not ((there == np.rint(there)) & (there >= 0) & (there < 10.0**width)).all():
+        return None
+    used, places = np.unique(there, return_inverse=True)
+    codes = np.full(len(column), -1, np.int32)
+    codes[~column.missing] = places.reshape(-1)
+    return Column(column.name, "text", codes, tuple(f"{int(value):0{width}d}" for value in used))
+
+
+def _first_code(texts: Sequence[str]) -> str:
+    return next(text for text in texts if text[0] == "0")
 
 
 def _unreadable(name: str, label: str, what: str) -> InputTypeError:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
 from torch import Tensor
 
 from .._util.errors import InputError
-from .columns import Column
+from .columns import Column, as_codes, code_width
 from .images import Images, know_white, match_ranges
 from .source import Rows, Source
-from .tables import Table, is_row_number, quote_names
+from .tables import Table, describe_running, is_row_number, quote_names
 
 #: Rows below which increasing numbers may be chance.
 _COUNTED = 8
@@ -62,6 +63,11 @@ def check_schema(x: Source, y: Source) -> None:
     if isinstance(a, Images) != isinstance(b, Images):
         images, other = (x, y) if isinstance(a, Images) else (y, x)
         shape = images.content.shape if isinstance(images.content, Images) else ()
+        if isinstance(other.content, Table) and len(other.columns) != math.prod(shape):
+            raise InputError(
+                f"{images.label} holds images of {_format_sides(shape)}, and {other.label} is a table of "
+                f"{len(other.columns)} columns: they cannot be compared. Give images twice, or two tables."
+            )
         raise InputError(
             f"{images.label} holds images of {_format_sides(shape)} and {other.label} a {_describe(other)}, which "
             "cannot be compared.",
@@ -144,6 +150,7 @@ def _match_tables(x: Source, y: Source, a: Table, b: Table) -> tuple[Source, Sou
     for first in a.columns:
         second = by_name[first.name]
         # A column without any value has no type of its own, and yes and no are numbers where the other has numbers.
+        first, second = _as_codes_too(first, second)
         if first.kind != second.kind:
             if first.missing.all() or (first.kind, second.kind) == ("boolean", "number"):
                 first = first.as_kind(second.kind)
@@ -161,13 +168,24 @@ def _match_tables(x: Source, y: Source, a: Table, b: Table) -> tuple[Source, Sou
             drop=...,
         )
     counters = [
-        f"The column {first.name!r} counts the rows. If it has no meaning, leave it out (drop)."
+        f"The column {first.name!r} {describe_running(first.values)}. If it has no meaning, leave it out with "
+        f"drop={first.name!r}."
         for first, second in zip(firsts, seconds, strict=True)
         if min(len(x), len(y)) >= _COUNTED
         and all(c.kind == "number" and is_row_number(c.values) for c in (first, second))
     ]
     x = replace(x, content=Table(tuple(firsts)), notes=_add_notes(x.notes, *counters))
     return x, replace(y, content=Table(tuple(seconds)))
+
+
+def _as_codes_too(first: Column, second: Column) -> tuple[Column, Column]:
+    """Numbers as codes where the other sample has codes: a file may have no postcode that begins with 0."""
+    for text, number in ((first, second), (second, first)):
+        width = code_width(text.levels) if text.kind == "text" and number.kind == "number" else None
+        codes = None if width is None else as_codes(number, width)
+        if codes is not None:
+            return (text, codes) if text is first else (codes, text)
+    return first, second
 
 
 def _match_images(x: Source, y: Source, a: Images, b: Images) -> tuple[Source, Source]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
@@ -17,6 +18,7 @@ from .images import Images, pixel_names
 from .lazy import Points
 from .matching import match
 from .options import ReadOptions
+from .paths import is_path
 from .points import agree, open_rows
 from .read import open_source, read_pair_with, read_with
 from .sample import Kind, Sample, are_usable
@@ -26,6 +28,13 @@ from .tables import Table
 
 UnitKind: TypeAlias = ColumnKind | Literal["missing", "pixel"]
 
+#: What a column is to say of rows, by the argument that names it.
+_LABELS = {
+    "groups": "which rows belong together",
+    "strata": "which rows may be exchanged",
+    "labels": "which sample each row belongs to",
+    "items": "what to call each row",
+}
 #: Sides of images, as in `as_images`.
 _SMALLEST = 4
 
@@ -124,7 +133,9 @@ def open_mixed(data: Sequence[Any], names: Sequence[str], options: ReadOptions, 
         points = agree(points, names, at_least)
         shape = _image_shape(tuple(points[0].shape[1:]))
         given = next((part.names for part in data if isinstance(part, Sample) and part.names is not None), None)
-        return Mixed(tuple(points), _plain_units(points[0], shape, given), shape, (None,) * len(data), tuple(names))
+        return Mixed(
+            tuple(points), _plain_units(points[0], shape, given), shape, (None,) * len(data), _called(data, names)
+        )
     return mix_sources(_read_sources(data, names, options), names, at_least)[0]
 
 
@@ -166,8 +177,10 @@ def _check_size(source: Source, sample: Sample) -> None:
         raise InputError(f"{source.label} has {too_large(int(source.numbers[row]), column)}")
 
 
-def take_labels(data: Any, name: str, column: str, options: ReadOptions) -> tuple[Any, ReadOptions, Array]:
-    """A column of labels (groups or strata), and the sample without it.
+def take_labels(
+    data: Any, name: str, column: str, options: ReadOptions, kind: str = "groups"
+) -> tuple[Any, ReadOptions, Array]:
+    """A column of labels, and the sample without it; ``kind`` is the argument that named the column.
 
     Returns
     -------
@@ -194,7 +207,10 @@ def take_labels(data: Any, name: str, column: str, options: ReadOptions) -> tupl
         found = source.content.columns[0]
         if found.missing.any():
             raise InputError(
-                f"{source.label} has missing values in {column!r}, which is to say which rows belong together."
+                f"{source.label} has {int(found.missing.sum())} missing values in {column!r}, which is to say "
+                f"{_LABELS[kind]}.",
+                f"{{{kind}}} needs a value in every row: fill these in, or remove the rows.",
+                **{kind: column},
             )
         labels = _values(found)
     else:
@@ -313,9 +329,22 @@ def display_names(sources: Sequence[Source]) -> tuple[str, ...]:
     >>> display_names([read([[1.0]], "X"), read([[1.0]], "Y")])
     ('X', 'Y')
     """
-    paths = [printable(source.origin).rstrip("/").split("/") for source in sources]
+    return _display([(source.origin, source.name) for source in sources])
+
+
+def _called(data: Sequence[Any], names: Sequence[str]) -> tuple[str, ...]:
+    """Samples that nobody gave names to, by their files; others by their names."""
+    if tuple(names) != ("X", "Y"):
+        return tuple(names)
+    origins = [os.fsdecode(part) if is_path(part) else "" for part in data]
+    return _display(list(zip(origins, names, strict=True)))
+
+
+def _display(given: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """What to call samples, from where each came and its name."""
+    paths = [printable(origin).rstrip("/").split("/") for origin, _ in given]
     for depth in range(1, max(map(len, paths)) + 1):
-        found = ["/".join(path[-depth:]) or source.name for path, source in zip(paths, sources, strict=True)]
+        found = ["/".join(path[-depth:]) or name for path, (_, name) in zip(paths, given, strict=True)]
         if len(set(found)) == len(found):
             return tuple(found)
-    return tuple(f"{printable(source.origin)} ({source.name})" for source in sources)
+    return tuple(f"{printable(origin)} ({name})" for origin, name in given)

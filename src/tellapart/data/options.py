@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any, Literal, TypeAlias
 
 from .._util.errors import InputError, InputTypeError
@@ -85,14 +86,28 @@ def check_options(
     )
 
 
+#: What to give instead of arguments that other libraries have.
+_HINTS = {
+    "seed": " Randomness comes in through rng=.",
+    "random_state": " Randomness comes in through rng=.",
+    "alpha": " The level is given to the result: result.reject(0.05), result.summary(0.05).",
+}
 #: The names of all options.
 OPTIONS = tuple(inspect.signature(check_options).parameters)
 
 
-def check_reading(reading: dict[str, Any]) -> ReadOptions:
-    """The options that came as further keywords of a call."""
+def check_reading(reading: dict[str, Any], call: Callable[..., Any] | None = None) -> ReadOptions:
+    """The options that came as further keywords of ``call``, whose own arguments are named where one is unknown."""
     odd = next((name for name in reading if name not in OPTIONS), None)
-    if odd is not None:
-        hint = " Randomness comes in through rng=." if odd in ("seed", "random_state") else ""
-        raise InputTypeError(f"Unknown option {odd!r}.{hint} Options of reading are {', '.join(OPTIONS)}.")
-    return check_options(**reading)
+    if odd is None:
+        return check_options(**reading)
+    own = (
+        []
+        if call is None
+        else [name for name, p in inspect.signature(call).parameters.items() if p.kind != p.VAR_KEYWORD]
+    )
+    close = get_close_matches(odd, [*own, *OPTIONS], 1)
+    hint = f" Did you mean {close[0]}=?" if close else _HINTS.get(odd, "")
+    others = [name for name in OPTIONS if name not in own]
+    listed = "" if call is None else f" Arguments of {call.__name__} are {', '.join(own)}."
+    raise InputTypeError(f"Unknown option {odd!r}.{hint}{listed} Options of reading are {', '.join(others)}.")

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from .._util.errors import InputError
-from .columns import Column, column_from_array
+from .columns import Column, as_codes, code_width, column_from_array
 from .encoding import Encoding
 from .images import Images
 from .lazy import Points
@@ -20,6 +20,7 @@ from .mixed import Unit, _encoded_units, _image_shape, _plain_units
 from .options import ReadOptions
 from .points import open_rows
 from .read import check_content, open_source
+from .running import note_running
 from .sample import Kind
 from .scaling import Levels, Numbers
 from .source import Rows, Source
@@ -127,7 +128,8 @@ class Schema:
             options.columns,
             options.drop or (),
         )
-        return found, sample.values, tuple(f"reference: {note}" for note in source.notes)
+        running = () if table is None else note_running(table)
+        return found, sample.values, tuple(f"reference: {note}" for note in (*source.notes, *running))
 
     def read(
         self, batch: Any, name: str, strictness: Strictness, features: Callable[[Tensor], Any] | None
@@ -235,7 +237,9 @@ class Schema:
             if column is None:
                 deviations.append(Deviation("missing column", name, rows, f"the column {name!r} is missing."))
                 column = Column(name, "number", np.full(rows, np.nan))
-            elif column.kind != kind and not column.missing.all() and {column.kind, kind} != {"boolean", "number"}:
+            else:
+                column = self._as_code(column, kind)
+            if column.kind != kind and not column.missing.all() and {column.kind, kind} != {"boolean", "number"}:
                 words = f"the column {name!r} holds {column.kind}, and in the reference {kind}."
                 deviations.append(Deviation("type", name, int((~column.missing).sum()), words))
             column = _as_kind(column, kind)
@@ -254,6 +258,14 @@ class Schema:
             words = f"columns that the reference has not are left out: {quote_names(new_columns, 5)}."
             deviations.append(Deviation("new column", ", ".join(new_columns), rows, words))
         return replace(source, content=Table(tuple(found))), deviations
+
+    def _as_code(self, column: Column, kind: str) -> Column:
+        """Codes such as postcodes, of which one file may have none that begins with 0: as in the reference."""
+        if kind == "text" and (width := code_width(self.texts.get(column.name, ()))) is not None:
+            return as_codes(column, width) or column
+        if kind == "number" and column.kind == "text" and code_width(column.levels) is not None:
+            return _as_kind(column, kind)
+        return column
 
 
 def _fit(part: Numbers) -> bool:

@@ -6,15 +6,20 @@ of Y. Equal values of coarse data are something else: they coincide within a sam
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from torch import Tensor
 
 from .arrays import Array
 from .images import Images
 from .lazy import Points
+from .paths import is_path
 from .source import Rows, Source
 from .tables import Table
 
@@ -72,6 +77,23 @@ def find_shared_rows(x: Array, y: Array) -> SharedRows | None:
     codes = codes.reshape(-1).copy()
     codes[alone] = len(counts) + np.arange(int(alone.sum()))
     return SharedRows(codes, int(of_x[both].sum()), int(of_y[both].sum()), m)
+
+
+def note_shared(data: Sequence[Any], points: Sequence[Points], names: Sequence[str]) -> tuple[str, ...]:
+    """A note where two samples are one file, or have rows in common. Rows that stay in their files are not read."""
+    if all(map(is_path, data)) and Path(os.fsdecode(data[0])).resolve() == Path(os.fsdecode(data[1])).resolve():
+        return (f"The same file was given twice: {os.fsdecode(data[0])}.",)
+    if not all(isinstance(part, Tensor) for part in points) or points[0].shape[1:] != points[1].shape[1:]:
+        return ()
+    found = find_shared_rows(hash_rows(points[0]), hash_rows(points[1]))
+    if found is None:
+        return ()
+    if found.in_x == len(points[0]) and found.in_y == len(points[1]):
+        return (f"{names[0]} and {names[1]} have the same rows.",)
+    return (
+        f"{found.in_x:,} of the {found.m:,} rows of {names[0]} are in {names[1]} too. Rows that both have were not "
+        "drawn independently: the test then sees less than there is.",
+    )
 
 
 def hash_rows(data: Points | Source) -> Array:

@@ -143,6 +143,18 @@ def is_row_number(values: Array) -> bool:
     return bool((values == np.rint(values)).all() and (np.diff(values) > 0).all())
 
 
+def describe_running(values: Array) -> str:
+    """What is to be said of a column for which `is_row_number` holds.
+
+    >>> [describe_running(np.array(values)) for values in ([3.0, 4.0, 5.0], [0.0, 2.0, 4.0], [1.0, 5.0, 6.0])]
+    ['counts the rows', 'rises in equal steps', 'rises from row to row']
+    """
+    steps = np.diff(values)
+    if (steps == 1).all():
+        return "counts the rows"
+    return "rises in equal steps" if (steps == steps[0]).all() else "rises from row to row"
+
+
 def _check_strays(column: Column, label: str, numbers: Array) -> None:
     problem = find_problem(column)
     if problem:

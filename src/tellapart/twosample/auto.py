@@ -112,10 +112,11 @@ def two_sample_test(
     """
     start = time.perf_counter()
     seed = seed_of(rng)
-    options = check_reading({"features": features, "rng": seed, "max_memory": max_memory, **reading})
+    options = check_reading({"features": features, "rng": seed, "max_memory": max_memory, **reading}, two_sample_test)
     check_draws(permutations)
-    opened = open_with_labels([X, Y], ("X", "Y"), options, {"groups": groups, "strata": strata})
-    design = Design.check(opened.mixed, opened.labels["groups"], opened.labels["strata"], paired, equal_groups)
+    named = {"groups": groups, "strata": strata}
+    opened = open_with_labels([X, Y], ("X", "Y"), options, named, shared=True)
+    design = Design.check(opened.mixed, opened.labels["groups"], opened.labels["strata"], paired, equal_groups, named)
     with computing(max_memory, cluster, progress, threads, title="two_sample_test") as compute:
         result = run_two_sample_test(opened.mixed, design, permutations, as_kernels(kernels), seed, compute, start)
     check_unchanged(*opened.mixed.points)
@@ -168,7 +169,7 @@ def k_sample_test(
     """
     start = time.perf_counter()
     seed = seed_of(rng)
-    options = check_reading({"features": features, "rng": seed, "max_memory": max_memory, **reading})
+    options = check_reading({"features": features, "rng": seed, "max_memory": max_memory, **reading}, k_sample_test)
     check_draws(permutations)
     named = {"groups": groups, "strata": strata}
     if labels is None:
@@ -177,7 +178,7 @@ def k_sample_test(
     else:
         opened = split_by_labels(samples, labels, options, named)
     mixed = opened.mixed
-    design = Design.check(mixed, opened.labels["groups"], opened.labels["strata"], False, equal_groups)
+    design = Design.check(mixed, opened.labels["groups"], opened.labels["strata"], False, equal_groups, named)
     given = as_kernels(kernels)
     with computing(max_memory, cluster, progress, threads, title="k_sample_test") as compute:
         ran = run_auto(mixed, design, permutations, given, seed, compute)

@@ -92,6 +92,11 @@ def describe_finding(one: Finding) -> dict[str, Any]:
     return {"name": one.name, "kind": one.kind, "effect": effect, "words": one.words, "pvalue": one.pvalue}
 
 
+def list_columns(record: BatchRecord, most: int = 10) -> list[str]:
+    """Lines about the columns of a batch that differ."""
+    return [f"  {one['name']}: {one['words']} (p = {one['pvalue']:.3g})" for one in record.columns[:most]]
+
+
 def of_one_name(records: Sequence[BatchRecord], name: str) -> list[BatchRecord]:
     """Batches that were given by this name: the second of them is called "name (2)", and so on."""
     pattern = re.compile(rf"{re.escape(name)}( \(\d+\))?", re.DOTALL)

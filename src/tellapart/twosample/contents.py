@@ -12,9 +12,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .._util.errors import InputError
+from .._util.errors import InputError, InputFileError, InputMemoryError
 from .._util.files import read_tensors, write_tensors
 from .._util.records import Records
+from .._util.text import printable
 from ..data.schema import PARTS as SCHEMA_PARTS
 from ..data.schema import Schema
 from ..stats.forms.fixed import PARTS as FORMS_PARTS
@@ -79,6 +80,13 @@ def read_contents(path: str | PathLike[str]) -> Contents:
         tensors, facts = read_tensors(path, "a reference written by tellapart.Reference.save")
     except (json.JSONDecodeError, RecursionError) as error:
         raise InputError(f"{path} cannot be read as a reference: its header is no JSON.") from error
+    except (InputFileError, InputMemoryError):
+        raise
+    except InputError as error:
+        raise InputError(
+            f"{printable(str(path))} is not a reference, or damaged. Give a file that `tellapart reference` or "
+            "Reference.save wrote."
+        ) from error
     try:
         contents: Contents = RECORDS.unpack(facts, tensors)
         _check(contents)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from .._util.errors import InputError
+from .._util.errors import InputError, InputTypeError
 from ..data.lazy import take_rows
 from ..data.mixed import Mixed, open_mixed, take_labels
 from ..data.options import ReadOptions
+from ..data.shared import note_shared
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
@@ -26,13 +28,28 @@ class Design:
     paired: bool = False
 
     @classmethod
-    def check(cls, mixed: Mixed, groups: Any, strata: Any, paired: bool, equal_groups: bool) -> Design:
-        """What the user said, or a complaint about it."""
+    def check(
+        cls,
+        mixed: Mixed,
+        groups: Any,
+        strata: Any,
+        paired: bool,
+        equal_groups: bool,
+        called: Mapping[str, Any] = MappingProxyType({}),
+    ) -> Design:
+        """What the user said, or a complaint about it; ``called`` may name the columns that groups and strata were."""
+        if not isinstance(paired, (bool, np.bool_)):
+            raise InputTypeError(
+                f"paired must be True (row i of X and row i of Y belong together) or False, but is {paired!r:.60}.",
+                "For a column that says which rows belong together, give {groups} or {strata}.",
+                groups=...,
+                strata=...,
+            )
         sizes = [len(part) for part in mixed.points]
         codes = [_as_codes(given, sizes, name) for given, name in ((groups, "groups"), (strata, "strata"))]
         if codes[0] is not None:
             samples = np.repeat(np.arange(len(sizes)), sizes)
-            _check_groups(groups, codes[0], sizes, {"sample": samples, "stratum": codes[1]})
+            _check_groups(groups, codes[0], sizes, {"sample": samples, "stratum": codes[1]}, called)
         if paired:
             if groups is not None or strata is not None:
                 raise InputError("paired=True exchanges the rows of pairs: it takes neither groups nor strata.")
@@ -73,28 +90,32 @@ class Opened:
 
 
 def open_with_labels(
-    data: Sequence[Any], names: Sequence[str], options: ReadOptions, labels: Mapping[str, Any]
+    data: Sequence[Any], names: Sequence[str], options: ReadOptions, labels: Mapping[str, Any], *, shared: bool = False
 ) -> Opened:
-    """The samples without those columns that are labels of rows, and these labels."""
+    """The samples without those columns that are labels of rows, and these labels; a note on rows that are shared."""
     columns = {kind: given for kind, given in labels.items() if isinstance(given, str)}
     parts, found = list(data), {kind: [] for kind in columns}  # type: ignore[var-annotated]
-    shared = options
+    together = options
     for k, name in enumerate(names):
         own = options
         for kind, column in columns.items():
-            parts[k], own, values = take_labels(parts[k], name, column, own)
+            parts[k], own, values = take_labels(parts[k], name, column, own, kind)
             found[kind].append(values)
-        shared = own if own is not options else shared
-    mixed = open_mixed(parts, names, shared)
+        together = own if own is not options else together
+    mixed = open_mixed(parts, names, together)
     taken = {
         kind: np.concatenate([_take(part, rows) for part, rows in zip(values, mixed.numbers, strict=True)])
         for kind, values in found.items()
     }
+    if shared:
+        mixed = replace(mixed, notes=(*mixed.notes, *note_shared(data, mixed.points, mixed.names)))
     return Opened(mixed, {**labels, **taken})
 
 
-def _check_groups(given: Any, codes: Array, sizes: Sequence[int], within: Mapping[str, Array | None]) -> None:
-    """Complain of a group that lies in two samples or strata, by the name that the user gave it."""
+def _check_groups(
+    given: Any, codes: Array, sizes: Sequence[int], within: Mapping[str, Array | None], called: Mapping[str, Any]
+) -> None:
+    """Complain of a group that lies in two samples or strata, by the names that the user gave them."""
     first = np.unique(codes, return_index=True)[1]
     for what, values in within.items():
         odd = np.empty(0) if values is None else np.flatnonzero(values[first][codes] != values)
@@ -102,7 +123,9 @@ def _check_groups(given: Any, codes: Array, sizes: Sequence[int], within: Mappin
             name = _join(given, sizes)[odd[0]]
             name = name.item() if isinstance(name, np.generic) else name
             name = int(name) if isinstance(name, float) and name.is_integer() else name
-            raise InputError(f"A group must lie in one {what}, but {name!r} has rows in two.")
+            columns = [called.get("groups"), called.get("strata") if what == "stratum" else None]
+            group, other = (f" ({column!r})" if isinstance(column, str) else "" for column in columns)
+            raise InputError(f"A group{group} must lie in one {what}{other}, but {name!r} has rows in two.")
 
 
 def _join(given: Any, sizes: Sequence[int]) -> Array:
@@ -143,6 +166,7 @@ def split_names(samples: Any) -> tuple[tuple[str, ...], list[Any]]:
 
 def split_by_labels(data: Any, labels: Any, options: ReadOptions, named: Mapping[str, Any]) -> Opened:
     """One sample for each label."""
+    _check_labels(labels)
     opened = open_with_labels([data, data], ("samples", "samples"), options, {"labels": labels, **named})
     mixed, rows = opened.mixed, len(opened.mixed.points[0])
     found = {k: _half(v, rows) for k, v in opened.labels.items()}
@@ -152,6 +176,12 @@ def split_by_labels(data: Any, labels: Any, options: ReadOptions, named: Mapping
     kinds, codes = np.unique(values.astype(str) if values.dtype == object else values, return_inverse=True)
     counts = np.bincount(codes)
     if not 2 <= len(kinds) <= 255:
+        if isinstance(labels, str):
+            raise InputError(
+                f"The column {labels!r} has {_counted(len(kinds))}, but 2 to 255 samples can be compared.",
+                "Give another column for {labels}.",
+                labels=...,
+            )
         raise InputError(f"labels must name 2 to 255 samples, but there are {len(kinds)}.")
     if counts.min() < 2:
         raise InputError(f"Each sample needs at least 2 rows, but {str(kinds[counts.argmin()])!r:.60} has 1.")
@@ -160,6 +190,31 @@ def split_by_labels(data: Any, labels: Any, options: ReadOptions, named: Mapping
     points = tuple(take_rows(mixed.points[0], part) for part in parts)
     mixed = replace(mixed, points=points, names=tuple(map(str, kinds.tolist())), numbers=(None,) * len(points))
     return Opened(mixed, {k: None if found[k] is None else np.asarray(found[k])[order] for k in ("groups", "strata")})
+
+
+def _check_labels(labels: Any) -> None:
+    """Complain of what stands in the place of labels, and is something else: a second sample, or a number."""
+    if isinstance(labels, str):
+        return
+    try:
+        shape = np.shape(labels)
+    except ValueError:  # rows of different lengths
+        shape = (len(labels), -1)
+    if not shape:
+        raise InputTypeError(
+            f"labels must be a label for each row, or the name of a column, but is {labels!r:.60}.",
+            "Give the samples as one list, and options by name: k_sample_test([X, Y, Z], {permutations}).",
+            permutations=labels if isinstance(labels, int) and not isinstance(labels, bool) else ...,
+        )
+    if len(shape) > 1:
+        raise InputTypeError(
+            f"labels must be a label for each row, but has {'rows' if -1 in shape else f'shape {shape}'}.",
+            "Give the samples as one list: k_sample_test([X, Y]).",
+        )
+
+
+def _counted(values: int) -> str:
+    return "one value only" if values == 1 else f"{values:,} different values"
 
 
 def _half(values: Any, rows: int) -> Any:

@@ -138,7 +138,7 @@ def equivalence_test(
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0 or math.isinf(value):
             raise InputError(f"{name} must be a number above 0, but is {value!r}.")
     seed = seed_of(rng)
-    options = check_reading({"rng": seed, "max_memory": max_memory, **reading})
+    options = check_reading({"rng": seed, "max_memory": max_memory, **reading}, equivalence_test)
     opened = open_with_labels([X, Y], ("X", "Y"), options, {"groups": groups})
     mixed = opened.mixed
     design = Design.check(mixed, opened.labels["groups"], None, paired, False)

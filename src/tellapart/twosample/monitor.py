@@ -21,7 +21,7 @@ from .._util.shown import Shown
 from ..data.schema import Strictness
 from ..engine import MemoryLike, computing
 from ..stats.pvalues import check_draws, check_level, rejects
-from .batches import BatchRecord, describe_finding, of_one_name
+from .batches import BatchRecord, describe_finding, list_columns, of_one_name
 from .bets import Bets
 from .control import GUARANTEES, Control, flag_history, spend_levels
 from .metrics import Metric, write_metrics
@@ -44,8 +44,10 @@ class Monitor(Shown):
         How often it may be wrong.
     control
         What that means. ``"anytime"``: the probability of a false alarm over a stream without end, by betting: it adds
-        up small differences over batches. ``"holm"``: the same for single batches, by spending ``alpha`` over them.
-        ``"bh"``: the expected share of false ones among the batches that are flagged. `guarantee` says it exactly.
+        up small differences over batches. Bets are learned from earlier batches, so that the first batch that differs,
+        however much, hardly ever raises an alarm; the next ones do. ``"holm"``: the same for single batches, by
+        spending ``alpha`` over them: one batch that differs enough is an alarm at once. ``"bh"``: the expected share of
+        false ones among the batches that are flagged. `guarantee` says it exactly.
     state
         A JSON file. It is written after each batch, whole or not at all; where it exists, the monitor goes on from it,
         and a batch that it knows (by name and contents) is not counted again.
@@ -187,6 +189,13 @@ class Monitor(Shown):
         """Whether there has been an alarm."""
         return bool(self.alarms)
 
+    def is_for_later(self, record: BatchRecord) -> bool:
+        """Whether a batch by itself differs at level alpha, but bets, which are learned from earlier ones, say nothing.
+
+        Only ``control="anytime"`` has such batches: what they show is bet on from the next batch on.
+        """
+        return self.control == "anytime" and not record.alarm and rejects(record.pvalue, self.alpha)
+
     def describe(self, record: BatchRecord) -> str:
         """One batch in a line."""
         told = ""
@@ -194,22 +203,25 @@ class Monitor(Shown):
             told = f", evidence {record.capital:.3g} so far (an alarm from {1 / self.alpha:g} on)"
         elif record.level is not None:
             told = f", level {record.level:.3g}"
-        verdict = "ALARM" if record in self.alarms else "no alarm"
-        return f"{record.name} ({_counted(record.rows, 'row')}): {verdict}; p = {record.pvalue:.4g}{told}."
+        verdict = f"{'ALARM' if record in self.alarms else 'no alarm'}; p = {record.pvalue:.4g}"
+        if self.is_for_later(record):
+            verdict = f"no alarm yet: this batch by itself differs (p = {record.pvalue:.4g})"
+            told = f"; that counts from the next batch on{told}"
+        return f"{record.name} ({_counted(record.rows, 'row')}): {verdict}{told}."
 
     def summary(self) -> str:
         """The last batch, and what there is to say of all, in plain words."""
         if not self.records:
             return "No batches yet."
-        last, alarms = self.records[-1], self.alarms
-        lines = [
-            self.describe(last),
-            *(f"  {one['name']}: {one['words']} (p = {one['pvalue']:.3g})" for one in last.columns[:10]),
-            f"{_counted(len(self.records), 'batch')}, {len(alarms)} with alarm"
-            f"{f': first {alarms[0].name}' if alarms else ''}.",
-            *(f"Note: {note}" for note in last.notes),
-        ]
-        return "\n".join(lines)
+        last = self.records[-1]
+        notes = (f"Note: {note}" for note in last.notes)
+        return "\n".join([self.describe(last), *list_columns(last), self.count(), *notes])
+
+    def count(self) -> str:
+        """How many batches there are, and how many of them are for alarm."""
+        alarms = self.alarms
+        first = f": first {alarms[0].name}" if alarms else ""
+        return f"{_counted(len(self.records), 'batch')}, {len(alarms)} with alarm{first}."
 
     def to_dict(self) -> dict[str, Any]:
         """What was found, as plain values."""

@@ -256,7 +256,7 @@ def _contradicting_scales(scales: Sequence[Scale]) -> list[str]:
             found.append(
                 f"Bandwidths disagree: a narrow kernel ({_times(first)} the median distance) puts {a} before {b}, a "
                 f"wide one ({_times(second)}) the reverse. Narrow kernels look at details, wide ones at where the mass "
-                "is: choose by what matters to you, or compare in an embedding (features=)."
+                "is: choose by what matters to you, or compare embeddings of them."
             )
     return found
 

@@ -20,6 +20,7 @@ from .._util.rng import RNG, seed_of
 from ..data import Points, take_rows
 from ..data.mixed import Mixed, open_mixed
 from ..data.options import check_reading
+from ..data.shared import note_shared
 from ..engine import Compute, MemoryLike, Sums, computing
 from ..kernels import Grid, Kernel, Mixture, as_kernel
 from ..learning.bandwidths import median_distance
@@ -107,8 +108,13 @@ def rank(
     start, seed = time.perf_counter(), seed_of(rng)
     check_level(alpha)
     names, data = _split_names(models)
-    options = check_reading({"features": features, "rng": seed, "max_memory": max_memory, **reading})
+    options = check_reading({"features": features, "rng": seed, "max_memory": max_memory, **reading}, rank)
     mixed = open_mixed([reference, *data], ("reference", *names), options, at_least=4)
+    more = [
+        note
+        for name, given, part in zip(names, data, mixed.points[1:], strict=True)
+        for note in note_shared((reference, given), (mixed.points[0], part), ("the reference", name))
+    ]
     if kernel is None or isinstance(kernel, str):
         mixed = _on_one_scale(mixed)
     with computing(max_memory, None, progress, threads, title="rank") as compute, torch.no_grad():
@@ -133,7 +139,7 @@ def rank(
         scales=scales,
         rows=len(tested[0]),
         image_shape=mixed.image_shape,
-        notes=mixed.notes,
+        notes=(*mixed.notes, *more),
         seed=seed,
         seconds=time.perf_counter() - start,
     )

@@ -114,7 +114,7 @@ class Reference:
         """
         seed = seed_of(rng)
         check_count(keep, "keep")
-        options = check_reading({"features": features, "rng": seed, "max_memory": max_memory, **reading})
+        options = check_reading({"features": features, "rng": seed, "max_memory": max_memory, **reading}, cls.fit)
         schema, points, notes = Schema.fit(X, options)
         if len(points) < FEWEST:
             raise InputError(f"A reference needs at least {FEWEST} rows, but has {len(points)}.")

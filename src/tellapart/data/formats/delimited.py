@@ -14,6 +14,7 @@ import numpy as np
 from ..._util.errors import InputError
 from ..._util.extras import extra
 from ..arrays import Array
+from ..columns import code_width
 from ..frames import table_from_frame
 from ..sampling import sample_stream
 from ..tables import Table, is_row_number, select_columns, unique_names
@@ -77,7 +78,7 @@ def _read(pandas: Any, request: Request, encoding: str) -> Opened:
         # No more than the whole file takes, whose first line may be unlike the others.
         whole = math.inf if is_zipped(request.data) else request.data.stat().st_size * (1.0 + _BYTES_PER_CELL)
         request.check_memory(min(max_rows * of_row, whole), "Give a smaller {max_rows}.", max_rows=...)
-    options = {
+    options: dict[str, Any] = {
         "sep": layout.separator,
         "decimal": layout.decimal,
         "names": list(range(len(names))),
@@ -87,6 +88,8 @@ def _read(pandas: Any, request: Request, encoding: str) -> Opened:
         "encoding": encoding,
         "header": 0 if layout.header else None,
     }
+    codes = [k for k in _find_codes(head, layout) if k in set(keep)]
+    options |= {"dtype": dict.fromkeys(codes, str)} if codes else {}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pandas.errors.ParserWarning)
@@ -98,6 +101,8 @@ def _read(pandas: Any, request: Request, encoding: str) -> Opened:
     except (pandas.errors.ParserError, pandas.errors.ParserWarning) as error:
         reason = re.sub(r"^.*C error: ", "", str(error).strip().splitlines()[0]).rstrip(".")
         raise InputError(f"{request.label} is not a regular table: {reason}.") from None
+    for k in codes:
+        frame[k] = _as_written(pandas, frame[k])
     frame.columns = [names[k] for k in frame.columns]
     table = table_from_frame(frame, request.label)
     notes = (LATIN_NOTE,) if encoding == "latin-1" else ()
@@ -111,14 +116,43 @@ def _read(pandas: Any, request: Request, encoding: str) -> Opened:
 def _read_some(pandas: Any, request: Request, max_rows: int, options: dict[str, Any]) -> tuple[Any, Array]:
     """Some rows of the file. They stay text until all are drawn, so that a column gets one type."""
     step = max(1000, _CELLS // len(options["names"]))
-    with pandas.read_csv(request.data, chunksize=step, dtype=str, na_filter=False, **options) as chunks:
+    how = options | {"dtype": str}
+    with pandas.read_csv(request.data, chunksize=step, na_filter=False, **how) as chunks:
         pieces, numbers = sample_stream(chunks, max_rows, request.options.seed, lambda frame, rows: frame.iloc[rows])
     if not pieces:
         return pandas.DataFrame(columns=options["names"]), numbers
     frame = pandas.concat(pieces)
     again = io.StringIO(frame.to_csv(index=False, header=False))
-    decimal = options["decimal"]
-    return pandas.read_csv(again, header=None, low_memory=False, names=list(frame.columns), decimal=decimal), numbers
+    known = {name: options[name] for name in ("decimal", "dtype") if name in options}
+    return pandas.read_csv(again, header=None, low_memory=False, names=list(frame.columns), **known), numbers
+
+
+def _find_codes(head: str, layout: _Layout) -> list[int]:
+    """Columns that hold codes with a zero in front, such as postcodes, as far as the first part of the file tells.
+
+    Read as numbers they would lose it.
+    """
+    if not re.search(rf'(^|[{layout.separator}"\s])0\d', head, re.MULTILINE):
+        return []
+    whole = head[: head.rfind("\n") + 1] or head
+    records = csv.reader(io.StringIO(whole, newline=""), delimiter=layout.separator, skipinitialspace=True)
+    try:
+        rows = [record for record in records if len(record) == len(layout.names)][int(layout.header) :]
+    except csv.Error:
+        return []
+    columns = ([cell.strip() for cell in column if cell.strip()] for column in zip(*rows, strict=True))
+    return [k for k, cells in enumerate(columns) if cells and code_width(cells) is not None]
+
+
+def _as_written(pandas: Any, column: Any) -> Any:
+    """A column that may hold codes: as text if all of it is codes, and else as numbers where it is numbers."""
+    texts = column.str.strip()
+    if code_width(texts.dropna().unique().tolist()) is not None:
+        return texts
+    try:
+        return pandas.to_numeric(column)
+    except (ValueError, TypeError):
+        return column
 
 
 def _find_layout(head: str, request: Request) -> _Layout:

@@ -1,0 +1,42 @@
+"""Columns that go on from batch to batch: running numbers, ids and dates, by which later rows differ in any case."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+
+from .columns import Column
+from .tables import Table, describe_running, is_row_number
+
+#: Names of columns that hold ids.
+ID = re.compile(r"(^|[_\W])(id|ids|uuid|guid|index|idx|key|nr|no|number|rownum)$|^(id|idx|index)", re.IGNORECASE)
+
+
+def note_running(table: Table) -> tuple[str, ...]:
+    """Notes on the columns of a reference by which later batches differ though nothing else has changed.
+
+    >>> day = Column("day", "date", np.arange(20.0))
+    >>> print(*note_running(Table((day, Column("age", "number", np.arange(20.0) % 7)))))
+    'day' holds dates (1970-01-01 to 1970-01-20). Batches with later ones differ by it alone: leave it out ...
+    """
+    return tuple(note for column in table.columns if (note := _note(column)))
+
+
+def _note(column: Column) -> str:
+    there = column.values[~column.missing] if column.kind in ("date", "number") else np.empty(0)
+    if len(there) < 2 or there.min() == there.max():
+        return ""
+    out = f"leave it out with drop={column.name!r}."
+    if column.kind == "date":
+        first, last = (replace(column, values=np.array([value])).cell(0) for value in (there.min(), there.max()))
+        return f"{column.name!r} holds dates ({first} to {last}). Batches with later ones differ by it alone: {out}"
+    if len(there) == len(column) and is_row_number(column.values):
+        return (
+            f"{column.name!r} {describe_running(column.values)}. If it goes on, later batches differ by it alone: {out}"
+        )
+    whole = bool((there == np.rint(there)).all())
+    if whole and ID.search(column.name) and not column.name.isdigit() and len(np.unique(there)) == len(there):
+        return f"{column.name!r} is different in every row. If later rows have others, they differ by it alone: {out}"
+    return ""

@@ -1,0 +1,58 @@
+"""Calls that are not what was meant: what to give instead is said."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tellapart as ta
+
+X, Y = (np.random.default_rng(seed).normal(size=(20, 2)) for seed in (0, 1))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: ta.two_sample_test(X, Y, paired="patient"),
+            r"paired must be True .* but is 'patient'.*groups= or strata=",
+        ),
+        (lambda: ta.compare(X, Y, paired="patient"), r"paired must be True"),
+        (lambda: ta.k_sample_test([X, Y, X], 199), r"k_sample_test\(\[X, Y, Z\], permutations=199\)"),
+        (lambda: ta.k_sample_test(X, Y), r"Give the samples as one list: k_sample_test\(\[X, Y\]\)"),
+        (lambda: ta.k_sample_test(X, [Y, Y[:9]]), r"Give the samples as one list: k_sample_test"),
+        (lambda: ta.two_sample_test(X, Y, permutation=99), r"Did you mean permutations=\?"),
+        (
+            lambda: ta.two_sample_test(X, Y, permutation=99),
+            r"Arguments of two_sample_test are X, Y, permutations, groups",
+        ),
+        (lambda: ta.two_sample_test(X, Y, alpha=5), r"'alpha'. The level is given to the result: result.reject"),
+        (lambda: ta.two_sample_test(X, Y, seed=5), r"Randomness comes in through rng=."),
+        (lambda: ta.rank(X, [X, Y], trian=0.5), r"Did you mean train=\?"),
+    ],
+)
+def test_what_to_give_is_said(call, message):
+    with pytest.raises(TypeError, match=message):
+        call()
+
+
+def test_rows_that_both_samples_have_are_noted():
+    found = ta.two_sample_test(X, X, 39, rng=0)
+    assert "X and Y have the same rows." in found.notes
+    some = ta.two_sample_test(X, np.concatenate([X[:10], Y]), 39, rng=0)
+    assert any(note.startswith("10 of the 20 rows of X are in Y too.") for note in some.notes)
+    assert ta.two_sample_test(X, Y, 39, rng=0).notes == ()
+    coarse = ta.two_sample_test(X.round(), Y.round(), 39, rng=0)
+    assert coarse.notes == ()
+
+
+def test_models_with_rows_of_the_reference_are_noted():
+    found = ta.rank(X, {"copied": X[:12], "own": Y}, rng=0)
+    assert any(note.startswith("12 of the 20 rows of the reference are in copied too.") for note in found.notes)
+    assert not any("own too" in note for note in found.notes)
+
+
+def test_no_reference(tmp_path):
+    (tmp_path / "may.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(ValueError, match=r"may.csv is not a reference, or damaged. Give a file that .* Reference.save"):
+        ta.Reference.load(tmp_path / "may.csv")

@@ -466,10 +466,14 @@ def several() -> list[Case]:
     groups: dict[str, tuple[str, str, str]] = {
         "no column": (by("u", "v"), "\x1b[2J", r"has no column '\\+x1b\[2J'"),
         "nothing": (by("u", "v"), "", "has no column ''"),
-        "one group": (by("u"), "g", "2 to 255 samples, but there are 1"),
-        "many groups": (by(*(f"g{k}" for k in range(300)), rows=600), "g", "2 to 255 samples, but there are 300"),
+        "one group": (by("u"), "g", "one value only, but 2 to 255 samples"),
+        "many groups": (
+            by(*(f"g{k}" for k in range(300)), rows=600),
+            "g",
+            "300 different values, but 2 to 255 samples",
+        ),
         "small groups": (by(*(f"g{k}" for k in range(119))), "g", "needs at least 2 rows, but 'g1' has 1"),
-        "gaps": (by("u", "v", ""), "g", "has missing values in 'g'"),
+        "gaps": (by("u", "v", ""), "g", "40 missing values in 'g'"),
     }
     return [
         *(

@@ -166,7 +166,8 @@ def test_findings_of_a_table():
     assert age.effect == pytest.approx((Y.age.mean() - X.age.mean()) / X.age.std(), rel=0.1)
     assert age.words.startswith("larger in Y, +0.")
     assert age.interval[0] < age.effect < age.interval[1]
-    assert age.values["mean"] == pytest.approx((X.age.mean(), Y.age.mean()))
+    # Strata, of which the samples have about the same shares, count alike.
+    assert age.values["mean"] == pytest.approx((X.age.mean(), Y.age.mean()), rel=0.005)
     assert found["day"].words.startswith("later in Y by")
     share = [(frame.town == "Ulm").mean() for frame in (X, Y)]
     assert found["town"].words.startswith("'Ulm' 40 % → 20 % (-19 points")

@@ -157,6 +157,7 @@ def frames(n=400):
 
 def test_findings_of_a_table():
     X, Y = frames()
+    X["site"] = Y["site"] = np.arange(len(X)) % 4  # as many of each in both: effects are those of all rows
     result = ta.two_sample_test(X, Y, 199, missing="indicator", strata="site", rng=0)
     assert "site" not in {one.name for one in result.coordinates}
     found = {one.name: one for one in result.coordinates}
@@ -166,8 +167,7 @@ def test_findings_of_a_table():
     assert age.effect == pytest.approx((Y.age.mean() - X.age.mean()) / X.age.std(), rel=0.1)
     assert age.words.startswith("larger in Y, +0.")
     assert age.interval[0] < age.effect < age.interval[1]
-    # Strata, of which the samples have about the same shares, count alike.
-    assert age.values["mean"] == pytest.approx((X.age.mean(), Y.age.mean()), rel=0.005)
+    assert age.values["mean"] == pytest.approx((X.age.mean(), Y.age.mean()))
     assert found["day"].words.startswith("later in Y by")
     share = [(frame.town == "Ulm").mean() for frame in (X, Y)]
     assert found["town"].words.startswith("'Ulm' 40 % → 20 % (-19 points")

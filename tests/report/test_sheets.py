@@ -101,3 +101,12 @@ def test_columns_of_two_groups_are_told_without_a_pointer(several):
     page = render_sheet("groups.html", groups.contents(several, "site", 0.05, None))
     assert "sample 0 and sample 2:</b> age: larger in sample 2" in page
     assert "pointer" not in page[page.index("<main>") :]
+
+
+def test_a_batch_that_differs_by_itself_is_said_at_the_headline():
+    rng = np.random.default_rng(0)
+    monitor = ta.Reference.fit(rng.normal(size=(400, 2)), rng=0).monitor(alpha=0.05, rng=0, permutations=99)
+    monitor.add(rng.normal(size=(50, 2)) + 5, "broken.csv")
+    hero = history.contents(monitor)["hero"]
+    assert hero["sentence"] == "No alarm so far"
+    assert "broken.csv by itself differs from the reference (p = 0.010)" in hero["detail"]

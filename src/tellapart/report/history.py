@@ -78,6 +78,11 @@ def _hero(monitor: Monitor, last: BatchRecord | None, alarms: list[BatchRecord])
         },
     ]
     detail = f"Control: {monitor.control}, α = {monitor.alpha:g}."
+    if last is not None and monitor.is_for_later(last):
+        detail += (
+            f" {last.name} by itself differs from the reference (p = {as_pvalue(last.pvalue)}): an alarm needs the "
+            "next batches to confirm it."
+        )
     return {
         "title": "Batches against a reference",
         "sentence": sentence,

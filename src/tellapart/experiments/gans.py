@@ -148,8 +148,10 @@ def draw_curves(result: dict[str, Any], out: Path) -> None:
         ):
             for title, row in result["models"].items():
                 curves = row["curves"] | {"rarest": [min(shares) for shares in row["curves"]["shares"]]}
-                panel.plot(curves["step"], curves[key], color=MODELS[title][2], label=title)
+                panel.plot(curves["step"], curves[key], color=MODELS[title][2], label=title, marker="o", markersize=3)
             panel.set(title=label, xlabel="iterations", yscale="log" if key in ("mmd2", "t") else "linear")
+            if key == "pvalue":
+                panel.set_ylim(0, 1)
         panels[-1].axhline(
             min(result["held out"]["proportions"]), color="#888888", linestyle=":", label="held-out data"
         )

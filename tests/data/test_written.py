@@ -84,7 +84,6 @@ def test_what_is_in_the_way_is_named(cells: list[str], says: str) -> None:
 @pytest.mark.parametrize(
     "cells",
     [
-        ["01067", "12345", *map(str, range(20_000, 20_020))],  # postcodes
         ["1.2.3", "1.10.0"],  # versions
         ["1,2", "1,2,3"],  # lists
         ["12:30", "13:15"],
@@ -96,6 +95,12 @@ def test_what_stays_text(cells: list[str]) -> None:
     source = read(pd.DataFrame({"v": cells * 3}))
     assert source.content.columns[0].kind == "text"
     assert source.notes == ()
+
+
+def test_postcodes_stay_text_which_is_said() -> None:
+    source = read(pd.DataFrame({"v": ["01067", "12345", *map(str, range(20_000, 20_020))] * 3}))
+    assert source.content.columns[0].kind == "text"
+    assert source.notes == ("'v' is read as text: values such as '01067' begin with 0.",)
 
 
 def test_categories_are_categories_whatever_they_are_called() -> None:

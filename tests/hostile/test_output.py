@@ -119,13 +119,17 @@ def test_the_verdict_comes_before_a_file_that_fails(capsys: pytest.CaptureFixtur
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    for command, flag in (("test", "--json"), ("compare", "--json"), ("compare", "--report")):
-        Path("r.out").write_text("before")
-        assert main([command, "a.csv", "b.csv", flag, "r.out"]) == 2
+    for command, flag, name in (
+        ("test", "--json", "r.json"),
+        ("compare", "--json", "r.json"),
+        ("compare", "--report", "r.html"),
+    ):
+        Path(name).write_text("before")
+        assert main([command, "a.csv", "b.csv", flag, name]) == 2
         out, error = capsys.readouterr()
         assert "differ" in out
-        assert error == "tellapart: r.out cannot be written: No space left on device.\n"
-        assert Path("r.out").read_text() == "before"
+        assert error == f"tellapart: {name} cannot be written: No space left on device.\n"
+        assert Path(name).read_text() == "before"
     assert not list(Path().glob(".tellapart-*"))
 
 

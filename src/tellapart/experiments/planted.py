@@ -124,11 +124,11 @@ def summarise(found: Comparison, problem: Problem) -> dict[str, Any]:
     """What the comparison says, and how much of what it shows is the defect."""
     marked = {"X": problem.marked_x, "Y": problem.marked_y}
     rows = {"X": found.rows_x, "Y": found.rows_y}
-    shares = {}
+    shares: dict[str, float | None] = {}
     for sample in ("X", "Y"):
         for end in ("more of X", "more of Y"):
             at = [e.row for e in found.exemplars(EXEMPLARS) if (e.sample, e.level) == (sample, end)]
-            shares[f"{sample}, {end}"] = float(marked[sample][at].mean())
+            shares[f"{sample}, {end}"] = float(marked[sample][at].mean()) if at else None
     clusters = [
         {
             "pvalue": one.pvalue,

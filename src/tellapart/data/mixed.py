@@ -172,8 +172,9 @@ def mix_sources(
 
 def _check_size(source: Source, sample: Sample) -> None:
     """Complain about values whose squares are not finite, which only standardised ones may be."""
-    if not are_usable(sample.values):
-        row, column = (sample.values.flatten(1).abs() > LARGEST).nonzero()[0].tolist()
+    if are_usable(sample.values):
+        return
+    for row, column in (sample.values.flatten(1).abs() > LARGEST).nonzero()[:1].tolist():
         raise InputError(f"{source.label} has {too_large(int(source.numbers[row]), column)}")
 
 

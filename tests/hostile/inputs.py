@@ -25,6 +25,7 @@ from PIL import Image
 from safetensors.torch import save_file
 
 from tellapart import Reference
+from tellapart.twosample.monitor import FORMAT
 
 #: The bytes of a file, text, or a function that makes what is to be at a path.
 Content: TypeAlias = "bytes | str | Callable[[Path], Any]"
@@ -388,7 +389,7 @@ def reference(path: Path) -> None:
 def watched() -> list[Case]:
     """References, states and batches that are none."""
     good: dict[str, Content] = {"r.tellapart": reference, "b.csv": GOOD}
-    facts = {"format": "tellapart monitor, version 1", "reference": _reference().digest, "alpha": 0.01}
+    facts = {"format": FORMAT, "reference": _reference().digest, "alpha": 0.01}
     facts |= {"control": "anytime", "horizon": 50, "seed": 0}
     references: dict[str, tuple[Content, str]] = {
         "a pipe": (os.mkfifo, "is not there, or not a file"),

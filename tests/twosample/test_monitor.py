@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 import os
 import re
 import signal
@@ -14,7 +16,7 @@ import numpy as np
 import pytest
 
 import tellapart as ta
-from tellapart.stats.betting import MOST, Betting, Groups
+from tellapart.stats.betting import BLOCK, DOUBT, MOST, RATIO, Betting, Groups, log_payoff
 from tellapart.twosample.control import flag_history, spend_levels, spent_level
 
 
@@ -239,6 +241,25 @@ def test_capital_beyond_doubt_stays_a_number():
     again = Betting(betting.groups)
     again.restore(json.loads(json.dumps(betting.to_dict())))
     assert again.capital == betting.capital
+
+
+@pytest.mark.parametrize(("batch", "fresh"), [(3, 2), (2, 4), (5, 3), (4, 4), (1, 6), (6, 1)])
+def test_a_bet_pays_the_likelihood_over_its_mean_over_all_labels(batch, fresh):
+    """By enumeration: the payoff of every way to label the rows. Its mean is 1, which is what makes bets fair."""
+    ratios = np.random.default_rng(batch).normal(size=(batch + fresh, 3)) * [0.1, 1, 5]
+    labels = list(itertools.combinations(range(batch + fresh), fresh))
+    likelihoods = np.array([np.exp(-ratios[list(chosen)].sum(0)) for chosen in labels])
+    paid = np.exp([log_payoff(np.delete(ratios, chosen, 0), ratios[list(chosen)]) for chosen in labels])
+    np.testing.assert_allclose(paid, likelihoods / likelihoods.mean(0), rtol=1e-10)
+    np.testing.assert_allclose(paid.mean(0), 1, rtol=1e-10)
+
+
+@pytest.mark.parametrize(("batch", "fresh"), [(RATIO * BLOCK, BLOCK), (BLOCK, BLOCK), (2, BLOCK), (1, 1)])
+def test_a_block_that_is_told_apart_altogether_pays_the_number_of_ways(batch, fresh):
+    far = np.full((batch, 1), DOUBT), np.full((fresh, 1), -DOUBT)
+    assert log_payoff(*far)[0] == pytest.approx(math.log(math.comb(batch + fresh, fresh)), abs=0.01)
+    # The reverse is lost, in numbers that there are.
+    assert -2 * DOUBT * fresh * batch < log_payoff(*far[::-1])[0] < 0
 
 
 def test_bets_are_fair():

@@ -1,10 +1,12 @@
 """A sequential test by betting: false with probability at most α over a stream without end (MATHS §11).
 
-Before each batch arrives, witness functions are learned from the batches before it, and capital is staked on them: that
-their means over the batch exceed those over as many fresh rows of the reference. If both come from one law, each bet is
-fair, whatever was learned, so the capital is a martingale that starts at 1: it ever reaches 1/α with probability at
-most α (Ville). If they differ, a witness that sees it makes the capital grow exponentially (Shekhar & Ramdas 2023;
-Podkopaev & Ramdas 2023). Every row of the reference is bet on once, for it is not fresh again.
+Before each batch arrives, log-density ratios are learned from the batches before it, and capital is staked on them. A
+block of rows is shown without its labels: the bet is on which of them are fresh rows of the reference. It pays the
+likelihood of the truth over its mean over all ways to choose as many rows. If batch and reference come from one law,
+all ways are equally likely, so each bet is fair whatever was learned, and the capital is a martingale that starts at
+1: it ever reaches 1/α with probability at most α (Ville). If they differ, a ratio that sees it makes the capital grow
+exponentially (Shekhar & Ramdas 2023; Podkopaev & Ramdas 2023). A row of the reference is bet on once, for it is not
+fresh again; from then on it helps to learn.
 """
 
 from __future__ import annotations
@@ -21,27 +23,28 @@ Array: TypeAlias = "np.ndarray[Any, Any]"
 
 #: Batches after which what was learned counts half.
 HALF_LIVES = (0.5, 3.0, 30.0)
-#: A batch is cut into pieces, at most so many, of at least so many pairs: what is learned from one is staked on the
-#: next.
-PIECES, PAIRS = 8, 8
-#: Witnesses are cut off at so many standard deviations of theirs.
-CUT = 3.0
-#: The smallest and the largest share of a witness's capital that is staked on a pair of rows, and the share of capital
-#: that goes back from bets to cash with each batch.
-SMALLEST, LARGEST, BACK = 0.1, 0.7, 0.02
+#: What log-density ratios are multiplied by: as they were learned, and with caution.
+CAUTION = (1.0, 0.4)
+#: A batch is cut into pieces, at most so many, of at least so many fresh rows: what is learned from one is staked on
+#: the next.
+PIECES, LEAST = 8, 8
+#: Fresh rows of a block at the most, and rows of the batch for each of them.
+BLOCK, RATIO = 32, 16
+#: Log-density ratios are cut off at so many standard deviations of theirs, and where a row is beyond doubt.
+CUT, DOUBT = 3.0, 8.0
+#: The share of capital that goes back from bets to cash with each batch.
+BACK = 0.02
 #: Cash goes to bets in shares 1/(t + this): a drift that begins late costs a logarithm.
 PATIENCE = 10
 #: More capital than this is given away: what is beyond doubt need not be beyond the largest number that there is.
 MOST = 1e100
-#: Pairs of rows that a stake remembers, and is careful by.
-_MEMORY, _PRIOR = 400.0, 20.0
 #: The arrays of a state.
-_ARRAYS = ("stakes", "totals", "counts", "record")
+_ARRAYS = ("stakes", "totals", "counts", "known")
 
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Features φ in groups, of each of which witnesses are learned; their mean, covariance, and the ridge of learning.
+    """Features φ in groups, from each of which ratios are learned; their mean, covariance, and the ridge of learning.
 
     Attributes
     ----------
@@ -92,19 +95,20 @@ class Betting:
     Parameters
     ----------
     groups
-        Features that witnesses are learned from, one witness for each half-life and each group.
+        Features that log-density ratios are learned from, for each caution, half-life and group.
     """
 
     def __init__(self, groups: Groups) -> None:
         self.groups = groups
-        experts = len(HALF_LIVES) * len(groups.widths)
         self.batches = 0
         self.cash = 1.0
-        self.stakes = np.zeros(experts)
+        self.stakes = np.zeros(len(CAUTION) * len(HALF_LIVES) * len(groups.widths))
+        #: Discounted sums of the features of batches, and how many rows.
         self.totals = np.zeros((len(HALF_LIVES), len(groups.mean)))
         self.counts = np.zeros(len(HALF_LIVES))
-        #: Discounted sums of gains and of their squares, and how many, of each witness.
-        self.record = np.zeros((3, experts))
+        #: The sum of the features of all rows of the reference that are not fresh, and how many.
+        self.known = groups.mean * groups.rows
+        self.rows = groups.rows
 
     @property
     def capital(self) -> float:
@@ -119,8 +123,7 @@ class Betting:
         """
         if self.counts[0] == 0 or not self.groups.widths:
             return 0.0
-        variance = self.groups.variance * (1 / self.counts[:, None] + 1 / self.groups.rows)
-        z2 = self._differences() ** 2 / np.maximum(variance, 1e-12)
+        z2 = self._differences() ** 2 / np.maximum(self._noise(), 1e-12)
         k = np.array(self.groups.widths)
         largest = np.maximum.reduceat(z2, np.cumsum([0, *k[:-1]]), axis=1)
         together = (z2 @ self.groups.members - k) / np.sqrt(2 * k)
@@ -134,13 +137,13 @@ class Betting:
         The capital after it.
         """
         self.batches += 1
-        pieces = max(1, min(PIECES, len(fresh) // PAIRS))
-        ends = np.linspace([0, 0], [len(batch), len(fresh)], pieces + 1).astype(int)
-        for (a, b), (c, d) in pairwise(ends):
-            if d > b and c > a and self.counts[0] > 0 and len(self.stakes):
+        pieces = max(1, min(PIECES, len(fresh) // LEAST))
+        for (x, y), (x_end, y_end) in pairwise(_cuts(len(batch), len(fresh), pieces)):
+            piece, new = batch[x:x_end], fresh[y:y_end]
+            if len(piece) and len(new) and self.counts[0] > 0 and len(self.stakes):
                 self._share(pieces)
-                self._stake(self._gains(batch[a:c], fresh[b:d]))
-            self._learn(batch[a:c], pieces)
+                self._stake(piece, new)
+            self._learn(piece, new, pieces)
         return self.capital
 
     def _share(self, pieces: int) -> None:
@@ -150,65 +153,92 @@ class Betting:
         self.cash += float(back.sum()) - given
         self.stakes = self.stakes - back + given / len(self.stakes)
 
-    def _gains(self, batch: Array, fresh: Array) -> Array:
-        """(pairs, witnesses): what a stake of 1 on each would gain, between -1 and 1, and 0 in the mean if fair."""
-        size = len(batch) // len(fresh)
-        witnesses = self._witnesses()
-        h_batch, h_fresh = (np.clip((rows - self.groups.mean) @ witnesses, -1.0, 1.0) for rows in (batch, fresh))
-        means = h_batch[: size * len(fresh)].reshape(len(fresh), size, -1).mean(1)
-        found: Array = (means - h_fresh) / 2
-        return found
-
-    def _differences(self) -> Array:
-        """How the means of batches so far differ from those of the reference, for each half-life."""
-        found: Array = self.totals / self.counts[:, None] - self.groups.mean
-        return found
-
-    def _witnesses(self) -> Array:
-        """(features, witnesses): linear functions of the features whose deviation is 1/CUT."""
-        groups, difference = self.groups, self._differences()
-        # What may be noise counts less.
-        noise = groups.variance / self.counts[:, None]
-        kept = difference * np.maximum(0.0, 1 - noise / np.maximum(difference**2, 1e-300))
-        directions = kept @ groups.inverse
-        deviation = np.sqrt(((directions @ groups.covariance) * directions) @ groups.members)
-        scaled = groups.members / (CUT * np.maximum(deviation, 1e-12))[:, None, :]
-        found: Array = (directions[:, :, None] * scaled).transpose(1, 0, 2).reshape(len(groups.mean), -1)
-        return found
-
-    def _stake(self, gains: Array) -> None:
-        """Bet a share of each witness's capital that its past gains warrant, pair by pair."""
-        total, squares, count = self.record
-        mean = total / (count + _PRIOR)
-        # The share that past gains say is best, less their standard error.
-        careful = mean - np.sqrt(np.maximum(squares, 0.05 * count) / (count + _PRIOR) ** 2)
-        share = np.clip(careful / np.maximum(squares / np.maximum(count, 1.0), 0.02), SMALLEST, LARGEST)
-        growth = np.minimum(np.log1p(share * gains).sum(0), np.log(MOST))
+    def _stake(self, batch: Array, fresh: Array) -> None:
+        """Bet block by block."""
+        ratios = [self._ratios(rows) for rows in (batch, fresh)]
+        blocks = _cuts(len(batch), len(fresh), -(-len(fresh) // BLOCK))
+        growth = np.zeros(len(self.stakes))
+        for (x, y), (x_end, y_end) in pairwise(blocks):
+            x_end = min(x_end, x + RATIO * (y_end - y))
+            if x_end > x and y_end > y:
+                growth += log_payoff(ratios[0][x:x_end], ratios[1][y:y_end])
         with np.errstate(under="ignore"):
-            self.stakes = self.stakes * np.exp(growth)
+            self.stakes = self.stakes * np.exp(np.minimum(growth, np.log(MOST)))
         if self.capital > MOST:
             kept = MOST / self.capital
             self.cash, self.stakes = self.cash * kept, self.stakes * kept
-        keep = 0.5 ** (len(gains) / _MEMORY)
-        self.record = keep * self.record + np.stack([gains.sum(0), (gains**2).sum(0), np.full(len(share), len(gains))])
 
-    def _learn(self, batch: Array, pieces: int) -> None:
+    def _ratios(self, rows: Array) -> Array:
+        """(rows, bets): the logarithm of how much likelier each row is in the stream, up to a constant."""
+        groups, difference = self.groups, self._differences()
+        # What may be noise counts less.
+        kept = difference * np.maximum(0.0, 1 - self._noise() / np.maximum(difference**2, 1e-300))
+        directions = kept @ groups.inverse
+        deviation = np.sqrt(np.maximum(((directions @ groups.covariance) * directions) @ groups.members, 0.0)).ravel()
+        weights = (directions[:, :, None] * groups.members).transpose(1, 0, 2).reshape(len(groups.mean), -1)
+        cut = np.minimum(CUT * deviation, DOUBT)
+        found = np.clip((rows - groups.mean) @ weights, -cut, cut)
+        return np.concatenate([caution * found for caution in CAUTION], axis=1)
+
+    def _differences(self) -> Array:
+        """How the means of batches so far differ from those of the reference, for each half-life."""
+        found: Array = self.totals / self.counts[:, None] - self.known / self.rows
+        return found
+
+    def _noise(self) -> Array:
+        """The variance of these differences, if there is none."""
+        found: Array = self.groups.variance * (1 / self.counts[:, None] + 1 / self.rows)
+        return found
+
+    def _learn(self, batch: Array, fresh: Array, pieces: int) -> None:
         keep = 0.5 ** (1 / (pieces * np.array(HALF_LIVES)))
         self.counts = keep * self.counts + len(batch)
         self.totals = keep[:, None] * self.totals + batch.sum(0, dtype=np.float64)
+        self.known = self.known + fresh.sum(0, dtype=np.float64)
+        self.rows += len(fresh)
 
     def to_dict(self) -> dict[str, Any]:
         """The state as plain values."""
         arrays = {name: getattr(self, name).tolist() for name in _ARRAYS}
-        return {"batches": self.batches, "cash": self.cash, **arrays}
+        return {"batches": self.batches, "rows": self.rows, "cash": self.cash, **arrays}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from a state; a complaint (ValueError) if it does not fit."""
         arrays = {name: np.asarray(state[name], float) for name in _ARRAYS}
-        batches, cash = int(state["batches"]), float(state["cash"])
+        batches, rows, cash = int(state["batches"]), int(state["rows"]), float(state["cash"])
         fits = all(new.shape == getattr(self, name).shape and np.isfinite(new).all() for name, new in arrays.items())
-        if not (fits and np.isfinite(cash) and cash >= 0 and (arrays["stakes"] >= 0).all() and batches >= 0):
+        counted = batches >= 0 and rows >= self.groups.rows
+        if not (fits and counted and np.isfinite(cash) and cash >= 0 and (arrays["stakes"] >= 0).all()):
             raise ValueError("the state of the bets does not fit")
-        self.batches, self.cash = batches, cash
+        self.batches, self.rows, self.cash = batches, rows, cash
         for name, value in arrays.items():
             setattr(self, name, value)
+
+
+def log_payoff(batch: Array, fresh: Array) -> Array:
+    """The logarithm of what a bet on the labels of a block pays, for each column of log-density ratios.
+
+    With m fresh rows among N and a the exponentials of their negative ratios, Π a over the fresh rows over its mean
+    over all choices of m rows. Means over choices come from those of one row and one choice less, as Pascal's numbers
+    do: with p[k] the mean over choices of k of the first j rows, p[k] ← (1 - k/j) p[k] + k/j a[j] p[k - 1].
+    """
+    both = np.concatenate([batch, fresh])
+    both = both - both.mean(0)
+    # The rarer label is chosen. Ratios have mean 0, so their sums over the two labels differ in sign alone.
+    logs, chosen = (both, slice(len(batch))) if len(batch) < len(fresh) else (-both, slice(len(batch), None))
+    m = min(len(batch), len(fresh))
+    means = np.zeros((m + 1, both.shape[1]))
+    means[0] = 1.0
+    sizes = np.arange(1, m + 1)[:, None]
+    for j, value in enumerate(np.exp(logs), 1):
+        k = min(j, m)
+        share = sizes[:k] / j
+        means[1 : k + 1] = (1 - share) * means[1 : k + 1] + share * value * means[:k]
+    found: Array = logs[chosen].sum(0) - np.log(means[m])
+    return found
+
+
+def _cuts(batch: int, fresh: int, pieces: int) -> Array:
+    """Where pieces of both begin and end."""
+    found: Array = np.linspace([0, 0], [batch, fresh], pieces + 1).astype(int)
+    return found

@@ -28,7 +28,7 @@ from .metrics import Metric, write_metrics
 from .reference import Reference
 
 #: What files say they are.
-FORMAT = "tellapart monitor, version 1"
+FORMAT = "tellapart monitor, version 2"
 #: A p-value that is among the so many smallest possible is computed again with more permutations.
 _SMALLEST = 2
 

@@ -35,7 +35,7 @@ class Bets:
     betting
         What the capital is staked by.
     features
-        What witnesses are learned from.
+        What ratios are learned from.
     used
         How many rows of the reference have been bet on.
     """

@@ -30,7 +30,8 @@ PATCHES, PATCH_SIDE, PATCH_IMAGES = 64, 5, 400
 #: carries a difference (pairs), lower where several may (bandwidths, columns), 1 for kinds of forms and for families.
 PAIRS_EXPONENT, KERNELS_EXPONENT, COLUMNS_EXPONENT, FLAT = 4.0, 2.0, 1.5, 1.0
 #: Weights of families, of tables and of images: kernels given by the user count as the kernel of ours. Those of columns
-#: and of pairs are multiplied by n / (n + HALF_WEIGHT) for n of them: what few columns have, a kernel sees as well.
+#: and of pairs are multiplied by n / (n + HALF_WEIGHT) for n of them: what few columns have, a kernel sees as well. A
+#: single column counts as a kernel does: its six cosines are fewer to choose from than bandwidths are.
 HALF_WEIGHT = 4
 WEIGHTS = {"kernel": 2.5, "coordinates": 1.0, "pairs": 1.0, "given": 2.5}
 IMAGE_WEIGHTS = {"kernel": 1.0, "coordinates": 1.0, "patches": 2.0, "given": 2.0}

@@ -119,6 +119,8 @@ def conclude(judge: Judge, answers: dict[str, Answer | None]) -> Verdict:
     for family, parts in (("coordinates", coordinates), ("pairs", pairs)):
         if family in known:
             weights[family] *= len(parts) / (len(parts) + HALF_WEIGHT)
+    if len(coordinates) == 1:
+        weights["coordinates"] = weights["kernel"]
     return _combine(known, weights, judge.contrasts, coordinates, pairs, judge.plan.left_out)
 
 

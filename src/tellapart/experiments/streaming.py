@@ -32,6 +32,8 @@ from .figures import new_figure
 from .parts import command, part
 
 ALPHA, POWER = 0.05, 0.9
+#: Repetitions after which a size whose power is below half of that is left for the next one.
+GLANCE = 60
 #: The one-sided normal quantile at the level.
 QUANTILE = 1.6449
 #: Repetitions, permutations, and the rows at which a search gives up.
@@ -104,12 +106,15 @@ def rows_needed(
 ) -> dict[str, Any]:
     """Rows of each sample for the power wanted (None if more than ``most``), and the powers on the way.
 
-    Sizes are doubled until the power is reached; then the rows are interpolated in log m.
+    Sizes are doubled until the power is reached; then the rows are interpolated in log m. Far from it a few
+    repetitions are enough.
     """
     m, tried = 16, []
     while m <= most:
-        found = sum(rejects(problem, size, estimator, m, permutations, seed) for seed in range(repetitions))
-        tried.append((m, found / repetitions))
+        found: list[bool] = []
+        while len(found) < repetitions and not (len(found) == GLANCE and np.mean(found) < POWER / 2):
+            found.append(rejects(problem, size, estimator, m, permutations, len(found)))
+        tried.append((m, float(np.mean(found))))
         if tried[-1][1] >= POWER:
             break
         m *= 2

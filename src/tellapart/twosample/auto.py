@@ -22,9 +22,10 @@ from ..engine import Compute, MemoryLike, computing
 from ..kernels import Kernel, as_kernel
 from ..stats.forms import Layout, Verdict, draw_labellings, judge_rows, pool_rows
 from ..stats.pvalues import check_draws
-from .designs import Design, open_with_labels, split_by_labels, split_names
+from .designs import Design
 from .effects import Effects
 from .findings import Findings, KSampleResult, PairwiseTest, TwoSampleResult, holm
+from .labels import open_with_labels, split_by_labels, split_names
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 

@@ -1,19 +1,16 @@
-"""Which rows belong to which sample, and which may be exchanged: samples, groups and strata as the user gave them."""
+"""Which rows may be exchanged: groups, strata and pairs as the user gave them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from .._util.errors import InputError, InputTypeError
-from ..data.lazy import take_rows
-from ..data.mixed import Mixed, open_mixed, take_labels
-from ..data.options import ReadOptions
-from ..data.shared import note_shared
+from ..data.mixed import Mixed
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
@@ -81,37 +78,6 @@ class Design:
         return Design(groups, strata, self.equal_groups, self.paired)
 
 
-@dataclass(frozen=True, eq=False)
-class Opened:
-    """Samples, and labels of their rows that lay in columns or were given."""
-
-    mixed: Mixed
-    labels: dict[str, Any]
-
-
-def open_with_labels(
-    data: Sequence[Any], names: Sequence[str], options: ReadOptions, labels: Mapping[str, Any], *, shared: bool = False
-) -> Opened:
-    """The samples without those columns that are labels of rows, and these labels; a note on rows that are shared."""
-    columns = {kind: given for kind, given in labels.items() if isinstance(given, str)}
-    parts, found = list(data), {kind: [] for kind in columns}  # type: ignore[var-annotated]
-    together = options
-    for k, name in enumerate(names):
-        own = options
-        for kind, column in columns.items():
-            parts[k], own, values = take_labels(parts[k], name, column, own, kind)
-            found[kind].append(values)
-        together = own if own is not options else together
-    mixed = open_mixed(parts, names, together)
-    taken = {
-        kind: np.concatenate([_take(part, rows) for part, rows in zip(values, mixed.numbers, strict=True)])
-        for kind, values in found.items()
-    }
-    if shared:
-        mixed = replace(mixed, notes=(*mixed.notes, *note_shared(data, mixed.points, mixed.names)))
-    return Opened(mixed, {**labels, **taken})
-
-
 def _check_groups(
     given: Any, codes: Array, sizes: Sequence[int], within: Mapping[str, Array | None], called: Mapping[str, Any]
 ) -> None:
@@ -144,79 +110,3 @@ def _as_codes(given: Any, sizes: Sequence[int], name: str) -> Array | None:
         values = values.astype(str)
     codes: Array = np.unique(values, return_inverse=True)[1].reshape(-1)
     return codes
-
-
-def _take(labels: Array, rows: Array | None) -> Array:
-    return labels if rows is None else labels[rows]
-
-
-def split_names(samples: Any) -> tuple[tuple[str, ...], list[Any]]:
-    """What several samples are called, and the samples."""
-    if isinstance(samples, Mapping):
-        names, data = tuple(map(str, samples)), list(samples.values())
-    elif isinstance(samples, (list, tuple)):
-        data = list(samples)
-        names = tuple(f"sample {k}" for k in range(len(data)))
-    else:
-        raise InputError("samples must be a list or a dict of samples.", "Or give {labels} with one.", labels=...)
-    if not 2 <= len(data) <= 255:
-        raise InputError(f"k_sample_test compares 2 to 255 samples, but got {len(data)}.")
-    return names, data
-
-
-def split_by_labels(data: Any, labels: Any, options: ReadOptions, named: Mapping[str, Any]) -> Opened:
-    """One sample for each label."""
-    _check_labels(labels)
-    opened = open_with_labels([data, data], ("samples", "samples"), options, {"labels": labels, **named})
-    mixed, rows = opened.mixed, len(opened.mixed.points[0])
-    found = {k: _half(v, rows) for k, v in opened.labels.items()}
-    values = np.asarray(found["labels"])
-    if values.shape != (rows,):
-        raise InputError(f"labels must have one for each of the {rows} rows, but has shape {values.shape}.")
-    kinds, codes = np.unique(values.astype(str) if values.dtype == object else values, return_inverse=True)
-    counts = np.bincount(codes)
-    if not 2 <= len(kinds) <= 255:
-        if isinstance(labels, str):
-            raise InputError(
-                f"The column {labels!r} has {_counted(len(kinds))}, but 2 to 255 samples can be compared.",
-                "Give another column for {labels}.",
-                labels=...,
-            )
-        raise InputError(f"labels must name 2 to 255 samples, but there are {len(kinds)}.")
-    if counts.min() < 2:
-        raise InputError(f"Each sample needs at least 2 rows, but {str(kinds[counts.argmin()])!r:.60} has 1.")
-    order = np.argsort(codes, kind="stable")
-    parts = np.split(order, np.cumsum(counts)[:-1])
-    points = tuple(take_rows(mixed.points[0], part) for part in parts)
-    mixed = replace(mixed, points=points, names=tuple(map(str, kinds.tolist())), numbers=(None,) * len(points))
-    return Opened(mixed, {k: None if found[k] is None else np.asarray(found[k])[order] for k in ("groups", "strata")})
-
-
-def _check_labels(labels: Any) -> None:
-    """Complain of what stands in the place of labels, and is something else: a second sample, or a number."""
-    if isinstance(labels, str):
-        return
-    try:
-        shape = np.shape(labels)
-    except ValueError:  # rows of different lengths
-        shape = (len(labels), -1)
-    if not shape:
-        raise InputTypeError(
-            f"labels must be a label for each row, or the name of a column, but is {labels!r:.60}.",
-            "Give the samples as one list, and options by name: k_sample_test([X, Y, Z], {permutations}).",
-            permutations=labels if isinstance(labels, int) and not isinstance(labels, bool) else ...,
-        )
-    if len(shape) > 1:
-        raise InputTypeError(
-            f"labels must be a label for each row, but has {'rows' if -1 in shape else f'shape {shape}'}.",
-            "Give the samples as one list: k_sample_test([X, Y]).",
-        )
-
-
-def _counted(values: int) -> str:
-    return "one value only" if values == 1 else f"{values:,} different values"
-
-
-def _half(values: Any, rows: int) -> Any:
-    """Labels of the rows once, where they were read twice."""
-    return values[:rows] if isinstance(values, np.ndarray) and len(values) == 2 * rows else values

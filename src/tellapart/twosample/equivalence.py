@@ -21,7 +21,8 @@ from ..engine import MemoryLike, computing
 from ..stats.forms.distance import measure_distance
 from ..stats.forms.features import FeaturePlan, Layout, draw_sketch
 from ..stats.pvalues import rejects
-from .designs import Design, open_with_labels
+from .designs import Design
+from .labels import open_with_labels
 
 
 @dataclass(frozen=True, eq=False)

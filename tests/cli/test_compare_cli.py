@@ -334,3 +334,20 @@ def test_digits_are_known_by_name(capsys, tmp_path, monkeypatch):
     np.save("digits", np.zeros((3, 2)))  # a file of that name comes first
     Path("digits.npy").rename("digits")
     assert main(["compare", "digits", "fake.npy"]) == 2
+
+
+def test_groups_and_strata_of_learned_tests_are_columns_too(capsys):
+    rng = np.random.default_rng(0)
+    for name, first in (("a.csv", 0), ("b.csv", 12)):
+        patient = first + np.repeat(np.arange(12), 3)
+        site = np.where(patient % 2, "north", "south")
+        table = {"u": rng.normal(size=36) + first, "patient": [f"p{k}" for k in patient], "site": site}
+        pd.DataFrame(table).to_csv(name, index=False)
+    call = ["compare", "a.csv", "b.csv", "--test", "witness", "--groups", "patient", "--strata", "site"]
+    assert main([*call, "--json", "-"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["test"]["pvalue"] < 0.05
+    assert found["weights"]["names"] == ["u"]
+    # What is estimated is what would be done: without the columns of groups and strata.
+    assert main(["compare", "a.csv", "b.csv", "--test", "ard", *call[5:], "--cost"]) == 0
+    assert "rows of 1 numbers" in capsys.readouterr().out

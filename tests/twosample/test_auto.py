@@ -199,6 +199,24 @@ def test_effects_are_those_of_the_columns():
     assert {one.name: one.words for one in other.coordinates}["0"].startswith("smaller in Y, -")
 
 
+def test_a_column_without_variation_comes_first():
+    X, Y = normal(40, 3, 0), normal(40, 3, 1) + np.array([1.5, 0, 1])
+    X[:, 1], Y[:, 1] = 0, 1
+    first = ta.two_sample_test(X, Y, 199, rng=0).coordinates[0]
+    assert (first.name, first.words) == ("1", "larger in Y, always 0 → always 1")
+
+
+@pytest.mark.filterwarnings("ignore:p cannot be below")
+def test_the_threshold_says_what_the_pvalue_says():
+    """Also where many relabellings tie."""
+    rng = np.random.default_rng(0)
+    for seed in range(40):
+        X, Y = rng.integers(0, 3, size=(2, 8, 2)).astype(float)
+        result = ta.two_sample_test(X, Y, 199, rng=seed)
+        for alpha in (0.05, 0.1, 0.2, 0.5):
+            assert (result.statistic > result.threshold(alpha)) == result.reject(alpha)
+
+
 def test_a_result_is_complete():
     X, Y = normal(80, 3, 0), normal(70, 3, 1) + np.array([1, 0, 0])
     result = ta.two_sample_test(X, Y, 199, rng=3)

@@ -293,3 +293,10 @@ def test_groups_and_shared_rows_stay_together():
 def test_coarse_data_share_no_rows():
     x, y = (np.random.default_rng(k).integers(0, 12, size=(200, 1)).astype(float) for k in range(2))
     assert len(ta.learned_test(x, y, permutations=19, rng=0).split.train_x) == 100
+
+
+def test_a_witness_takes_a_number_of_permutations():
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    with pytest.raises(ValueError, match="permutations must be a whole number"):
+        ta.learned_test(X[:20], X[20:], permutations="auto", rng=0)
+    assert ta.learned_test(X[:20], X[20:], "rbf", permutations="auto", rng=0).pvalue > 0.05

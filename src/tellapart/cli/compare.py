@@ -100,6 +100,9 @@ def run(options: argparse.Namespace) -> int:
         )
     test = options.kernel or options.test
     settings = {
+        "criterion": options.criterion,
+        "groups": options.groups,
+        "strata": options.strata,
         "alpha": options.alpha,
         "train": options.train,
         "swap": options.swap,
@@ -123,9 +126,6 @@ def run(options: argparse.Namespace) -> int:
         x,
         y,
         test,
-        options.criterion,
-        groups=options.groups,
-        strata=options.strata,
         paired=options.paired,
         names=None if options.names is None else tuple(options.names),
         items=options.items,

@@ -29,9 +29,9 @@ whatever stopped it. --control says what --alpha means: anytime (the default wit
 alarm over a stream without end, by betting, which adds up small differences; holm (the default without), the same by
 p-values of single batches; bh, the share of false ones among the batches that are flagged.
 
-Bets are learned from earlier batches. So with anytime the first batch that differs, however much, is hardly ever an
-alarm: the line says that it differs by itself, and the alarm comes with the next ones that do. Give --control holm or
-bh, or no --state, where a single bad batch is to raise an alarm at once.
+Bets are learned from the rows before. So with anytime the first batch that differs is an alarm only if it is large, or
+altogether different: else the line says that it differs by itself, and the alarm comes with the next ones that do. Give
+--control holm or bh, or no --state, where a single bad batch is to raise an alarm at once.
 
 After an alarm that you have dealt with, begin with another --state, and with a new reference if the new law is to stay.
 The exit code is 0, or 1 with --fail-on-difference if one of the files of this call is (or, where it is known already,

@@ -136,10 +136,11 @@ def take_items(items: Labels | None, samples: tuple[Sample, Sample]) -> Labels |
 def prepare(X: Any, Y: Any, items: Any, options: ReadOptions, how: LearnedOptions) -> Prepared:
     """Read, match, split and encode two samples for a learned test."""
     limit = options.max_rows or ROWS
-    opened = open_samples(X, Y, replace(options, max_rows=limit), {"items": items})
+    labels = {"groups": how.groups, "strata": how.strata, "items": items}
+    opened = open_samples(X, Y, replace(options, max_rows=limit), labels)
     x, y = check_pair(*opened.sources)
     x, y = _note_drawn(x, limit), _note_drawn(y, limit)
-    null, groups, strata = how.null, how.groups, how.strata
+    null, (groups, strata) = how.null, (opened.of_rows(kind, (x, y)) for kind in ("groups", "strata"))
     relabelling: Null = Permutation(groups, strata) if null != "binned" else check_learned_null(null, groups, strata)
     shared = find_shared_rows(hash_rows(x), hash_rows(y))
     splits = split_samples(len(x), len(y), how.train, how.swap, relabelling, options.seed, shared)

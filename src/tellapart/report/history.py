@@ -41,7 +41,7 @@ def contents(monitor: Monitor, command: str | None = None) -> dict[str, Any]:
             f"{len(monitor.reference.contents.rows):,} kept) by an exact permutation test of features that were fixed "
             "on other rows of it.",
             "The evidence is the capital of bets, and 1 at the beginning. It is staked on telling rows of the batch "
-            "from rows of the reference not used before, by what earlier batches showed.",
+            "from rows of the reference not used before, by what the rows before showed.",
         ],
         "notes": list(dict.fromkeys(note for one in shown[-10:] for note in one.notes)),
         "command": command,

@@ -130,7 +130,7 @@ def null_figure(c: Comparison) -> Figure:
         plot.beyond("observed", f"{label}, far beyond", test.statistic < low, row=above)
     else:
         plot.vertical(test.statistic, "observed", label, row=above)
-    reach = int((draws >= test.statistic).sum())
+    reach = round(test.pvalue * (len(draws) + 1)) - 1
     what = f"the tested {c.relabelled}" if isinstance(c.test, LearnedTest) else f"all {c.relabelled}"
     one = "one" if c.relabelled != "rows" else "row"
     caption = (

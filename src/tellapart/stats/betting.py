@@ -1,6 +1,6 @@
 """A sequential test by betting: false with probability at most α over a stream without end (MATHS §11).
 
-Before each batch arrives, log-density ratios are learned from the batches before it, and capital is staked on them. A
+Log-density ratios are learned from batches, and from the first rows of a batch, and staked on what comes after them. A
 block of rows is shown without its labels: the bet is on which of them are fresh rows of the reference. It pays the
 likelihood of the truth over its mean over all ways to choose as many rows. If batch and reference come from one law,
 all ways are equally likely, so each bet is fair whatever was learned, and the capital is a martingale that starts at
@@ -176,7 +176,8 @@ class Betting:
         directions = kept @ groups.inverse
         deviation = np.sqrt(np.maximum(((directions @ groups.covariance) * directions) @ groups.members, 0.0)).ravel()
         weights = (directions[:, :, None] * groups.members).transpose(1, 0, 2).reshape(len(groups.mean), -1)
-        cut = np.minimum(CUT * deviation, DOUBT)
+        # What the reference never shows has no deviation.
+        cut = np.where(deviation > 0, np.minimum(CUT * deviation, DOUBT), DOUBT)
         found = np.clip((rows - groups.mean) @ weights, -cut, cut)
         return np.concatenate([caution * found for caution in CAUTION], axis=1)
 

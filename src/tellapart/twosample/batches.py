@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -95,6 +96,13 @@ def describe_finding(one: Finding) -> dict[str, Any]:
 def list_columns(record: BatchRecord, most: int = 10) -> list[str]:
     """Lines about the columns of a batch that differ."""
     return [f"  {one['name']}: {one['words']} (p = {one['pvalue']:.3g})" for one in record.columns[:most]]
+
+
+def free_name(records: Sequence[BatchRecord], name: str) -> str:
+    """The name itself, or the first of "name (2)", "name (3)", … that no batch has."""
+    taken = {one.name for one in records}
+    names = (name if k == 1 else f"{name} ({k})" for k in itertools.count(1))
+    return next(one for one in names if one not in taken)
 
 
 def of_one_name(records: Sequence[BatchRecord], name: str) -> list[BatchRecord]:

@@ -142,6 +142,8 @@ class Effects:
         shift, difference = float(self.variances.shift[c]), float(mean[1] - mean[0])
         of_shift = self._interval(shift, float(self.variances.location[c]))
         told = f"{_fixed(shift, '+.2f')} SD{_bracket(of_shift, '.2f')}"
+        if math.isinf(shift):
+            told = " → ".join(f"always {number(value)}" for value in mean.tolist())
         if part.kind == "location" and _agrees(part, of_shift):
             return shift, of_shift, self._shift_in_words(unit, difference, told), values
         widths = f"SD {' → '.join(map(number, deviation.tolist()))}"

@@ -13,7 +13,7 @@ import torch
 
 from .._util.schema import stamp
 from .._util.shown import Shown
-from ..stats.forms import FamilyVerdict
+from ..stats.forms import FamilyVerdict, tied_up_to
 from ..stats.pvalues import critical_value, rejects
 
 #: What families are, for those who have not read the documentation.
@@ -69,6 +69,8 @@ class Finding(Shown):
     @property
     def clarity(self) -> float:
         """The effect in half widths of its interval, 0 where there is none: what orders p-values that are equal."""
+        if math.isinf(self.effect):
+            return math.inf
         if self.interval is None or not all(map(math.isfinite, (self.effect, *self.interval))):
             return 0.0
         return abs(self.effect) / max((self.interval[1] - self.interval[0]) / 2, 1e-300)
@@ -146,7 +148,7 @@ class AutoResult(Shown):
 
     def threshold(self, alpha: float = 0.05) -> float:
         """What the statistic must exceed for the test to reject at level ``alpha``; infinite with too few draws."""
-        return float(critical_value(torch.from_numpy(self.null_distribution), alpha))
+        return tied_up_to(float(critical_value(torch.from_numpy(self.null_distribution), alpha)))
 
     def reject(self, alpha: float = 0.05) -> bool:
         """Whether the test rejects at level ``alpha``."""

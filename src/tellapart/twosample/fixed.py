@@ -186,7 +186,7 @@ def witness_test(
     """
     start = time.perf_counter()
     null = Permutation(groups, strata)
-    check_permutations(permutations, null)
+    check_draws(permutations)
     seed = seed_of(rng)
     x, y = open_points(X, Y, witness, at_least=2, standardise=False, seed=seed, max_memory=max_memory, reading={})
     with computing(max_memory) as compute:

@@ -20,7 +20,7 @@ from ..learning import Criterion
 from ..learning.fitting import Settings, learn_kernel
 from ..learning.splits import Split, split_rows
 from ..stats.nulls import Binned, Null, NullLike, Permutation, as_null
-from ..stats.pvalues import COMBINATIONS
+from ..stats.pvalues import COMBINATIONS, check_draws
 from .fixed import check_permutations, run_test, run_witness_test
 from .opening import Standardise, open_points
 from .results import LearnedTest, SplitResult
@@ -102,7 +102,10 @@ def learned_test(
         raise InputError(f"combination must be 'bonferroni' or 'cauchy', but is {combination!r}.")
     settings = Settings.from_mapping(criterion, learning)
     chosen = check_learned_null(null, groups, strata)
-    check_permutations(permutations, chosen)
+    if isinstance(kernel, str) and kernel == "witness":
+        check_draws(permutations)  # they take no time, so there is nothing for "auto" to save
+    else:
+        check_permutations(permutations, chosen)
     start = time.perf_counter()
     seed = seed_of(rng)
     x, y = open_points(

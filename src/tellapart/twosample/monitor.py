@@ -21,7 +21,7 @@ from .._util.shown import Shown
 from ..data.schema import Strictness
 from ..engine import MemoryLike, computing
 from ..stats.pvalues import check_draws, check_level, rejects
-from .batches import BatchRecord, describe_finding, list_columns, of_one_name
+from .batches import BatchRecord, describe_finding, free_name, list_columns, of_one_name
 from .bets import Bets
 from .control import GUARANTEES, Control, flag_history, spend_levels
 from .metrics import Metric, write_metrics
@@ -44,10 +44,10 @@ class Monitor(Shown):
         How often it may be wrong.
     control
         What that means. ``"anytime"``: the probability of a false alarm over a stream without end, by betting: it adds
-        up small differences over batches. Bets are learned from earlier batches, so that the first batch that differs,
-        however much, hardly ever raises an alarm; the next ones do. ``"holm"``: the same for single batches, by
-        spending ``alpha`` over them: one batch that differs enough is an alarm at once. ``"bh"``: the expected share of
-        false ones among the batches that are flagged. `guarantee` says it exactly.
+        up small differences over batches. Bets are learned from the rows before, so that the first batch that differs
+        raises an alarm only if it is large, or altogether different; the next ones do. ``"holm"``: the same for single
+        batches, by spending ``alpha`` over them: one batch that differs enough is an alarm at once. ``"bh"``: the
+        expected share of false ones among the batches that are flagged. `guarantee` says it exactly.
     state
         A JSON file. It is written after each batch, whole or not at all; where it exists, the monitor goes on from it,
         and a batch that it knows (by name and contents) is not counted again.
@@ -136,7 +136,7 @@ class Monitor(Shown):
         named = result.named_columns(self.alpha)
         record = BatchRecord(
             number=number,
-            name=f"{called} ({len(namesakes) + 1})" if namesakes else called,
+            name=free_name(self.records, called),
             digest=digest,
             rows=len(opened.rows),
             pvalue=result.pvalue,
@@ -190,7 +190,7 @@ class Monitor(Shown):
         return bool(self.alarms)
 
     def is_for_later(self, record: BatchRecord) -> bool:
-        """Whether a batch by itself differs at level alpha, but bets, which are learned from earlier ones, say nothing.
+        """Whether a batch by itself differs at level alpha, but bets, which are learned from rows before, say nothing.
 
         Only ``control="anytime"`` has such batches: what they show is bet on from the next batch on.
         """

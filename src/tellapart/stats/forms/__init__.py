@@ -14,6 +14,7 @@ test. Every number that was chosen stands in `constants`.
 from .families import Part
 from .features import Layout
 from .labellings import Labellings, draw_labellings
+from .scores import tied_up_to
 from .verdict import FamilyVerdict, Pooled, Verdict, judge_rows, pool_rows
 
 __all__ = [
@@ -26,4 +27,5 @@ __all__ = [
     "draw_labellings",
     "judge_rows",
     "pool_rows",
+    "tied_up_to",
 ]

@@ -104,6 +104,16 @@ def reaches(scores: Array, observed: int) -> Array:
     return found
 
 
+def tied_up_to(score: float) -> float:
+    """The largest observed score that another one, this one, still reaches.
+
+    >>> tied_up_to(0.5), tied_up_to(-3.0) < -2.9996, tied_up_to(float("inf"))
+    (0.5001, True, inf)
+    """
+    near = score + TIE
+    return near if -1 <= near <= 1 else score / (1 - math.copysign(TIE, near))
+
+
 def rank_pvalue(scores: Array, observed: int) -> Array:
     """The share of labellings that score at least as much as the observed one, along the last axis."""
     return np.asarray(reaches(scores, observed).mean(-1))

@@ -80,7 +80,7 @@ def compare_automatically(
     fit = cross_fit((mixed.points[0], mixed.points[1]), layout, kernels, units, rng, here)
     labels = np.repeat(np.array([0, 1], np.uint8), [len(x), len(y)])
     distance = measure_distance(fit.features.plan, points, labels, design.units, rng, here)
-    slices = find_slices(mixed, points, fit, design, options.permutations, rng, here)
+    slices = find_slices(mixed, points, fit, design, options.permutations, rng)
     weights = None
     if mixed.image_shape is not None and test.reject(alpha):
         weights = learn_pixel_weights((x, y), np.random.default_rng([seed, 3]), here)

@@ -13,11 +13,12 @@ from ..data import Points, reindex
 from ..data.arrays import Array
 from ..engine import Compute
 from ..kernels import Kernel
+from ..stats.auc import placements
 from ..stats.forms.features import Layout, draw_sketch
 from ..stats.forms.joint import JointFeatures
 from ..stats.forms.regression import predict, sum_folds
 from .folds import draw_folds
-from .intervals import auc_interval, placements
+from .intervals import auc_interval
 
 #: Rows that are learned from at the most, and rows of the sketch that features are fitted on.
 _LEARNED = 30_000

@@ -18,7 +18,6 @@ from ..data import Points
 from ..data.arrays import Array
 from ..data.columns import Column
 from ..data.mixed import Mixed, Unit
-from ..engine import Compute
 from ..stats.forms.labellings import draw_labellings
 from ..stats.forms.scores import step_down
 from ..twosample.designs import Design
@@ -63,13 +62,7 @@ class Candidate:
 
 
 def find_slices(
-    mixed: Mixed,
-    points: Points,
-    fit: CrossFit,
-    design: Design,
-    permutations: int,
-    rng: np.random.Generator,
-    compute: Compute,
+    mixed: Mixed, points: Points, fit: CrossFit, design: Design, permutations: int, rng: np.random.Generator
 ) -> tuple[Slice, ...]:
     """Kinds of rows that one sample has more of, by their p-values.
 
@@ -84,7 +77,7 @@ def find_slices(
         return ()
     most = _NAMELESS if all(unit.name.isdecimal() for unit in mixed.units) else _COLUMNS
     by_rules = mixed.image_shape is None and len(mixed.units) <= most
-    found = _find_rules(mixed, points, fit, labels, rng) if by_rules else _find_clusters(points, fit, rng, compute)
+    found = _find_rules(mixed, points, fit, labels, rng) if by_rules else _find_clusters(points, fit, rng)
     if not found:
         return ()
     members = np.stack([one.members for one in found], 1)
@@ -295,7 +288,7 @@ def _condition(bound: Bound, unit: Unit) -> Condition:
     return Condition(unit.name, side, bound.threshold)
 
 
-def _find_clusters(points: Points, fit: CrossFit, rng: np.random.Generator, compute: Compute) -> list[Candidate]:
+def _find_clusters(points: Points, fit: CrossFit, rng: np.random.Generator) -> list[Candidate]:
     """Clusters of the searched rows by their leading components and their witness values."""
     clusters = extra("sklearn.cluster", group="report", what="Finding clusters")
 

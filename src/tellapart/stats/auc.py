@@ -17,11 +17,18 @@ def auc_and_error(of_x: Array, of_y: Array) -> tuple[float, float]:
     >>> auc_and_error(np.array([2.0, 3.0]), np.array([1.0, 2.0]))
     (0.875, 0.17677...)
     """
-    m, n = len(of_x), len(of_y)
-    beats = _shares_below(of_x, of_y)
-    beaten = 1 - _shares_below(of_y, of_x)
-    variance = (beats.var(ddof=1) / m if m > 1 else 0.0) + (beaten.var(ddof=1) / n if n > 1 else 0.0)
-    return float(beats.mean()), float(np.sqrt(variance))
+    below, above = placements(of_x, of_y)
+    variance = sum(part.var(ddof=1) / len(part) if len(part) > 1 else 0.0 for part in (below, above))
+    return float(below.mean()), float(np.sqrt(variance))
+
+
+def placements(of_x: Array, of_y: Array) -> tuple[Array, Array]:
+    """For each row of X the share of Y that lies below it, and for each of Y the share of X above; ties count half.
+
+    >>> placements(np.array([2.0, 3.0]), np.array([1.0, 2.0]))
+    (array([0.75, 1.  ]), array([1.  , 0.75]))
+    """
+    return _shares_below(of_x, of_y), 1 - _shares_below(of_y, of_x)
 
 
 def _shares_below(scores: Array, others: Array) -> Array:

@@ -68,6 +68,6 @@ def flag_history(pvalues: Sequence[float], alpha: float) -> list[bool]:
     """
     ordered = np.sort(np.asarray(pvalues, float))
     limits = alpha * np.arange(1, len(ordered) + 1) / max(len(ordered), 1)
-    passed = np.flatnonzero(ordered <= limits + 1e-12)
+    passed = [k for k, (p, limit) in enumerate(zip(ordered, limits, strict=True)) if rejects(p, limit)]
     limit = ordered[passed[-1]] if len(passed) else -1.0
     return [bool(p <= limit) for p in pvalues]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tellapart as ta
+from tellapart._util.errors import InputError
 
 X, Y = (np.random.default_rng(seed).normal(size=(20, 2)) for seed in (0, 1))
 
@@ -29,11 +30,19 @@ X, Y = (np.random.default_rng(seed).normal(size=(20, 2)) for seed in (0, 1))
         (lambda: ta.two_sample_test(X, Y, alpha=5), r"'alpha'. The level is given to the result: result.reject"),
         (lambda: ta.two_sample_test(X, Y, seed=5), r"Randomness comes in through rng=."),
         (lambda: ta.rank(X, [X, Y], trian=0.5), r"Did you mean train=\?"),
+        (lambda: ta.plan(X, Y, repetition=9), r"Did you mean repetitions=\?.*Arguments of plan are X, Y, power"),
     ],
 )
 def test_what_to_give_is_said(call, message):
     with pytest.raises(TypeError, match=message):
         call()
+
+
+@pytest.mark.parametrize("count", [0, -1, 2.5, True])
+@pytest.mark.parametrize("name", ["repetitions", "permutations"])
+def test_counts_of_a_plan_are_whole_numbers(name, count):
+    with pytest.raises(InputError, match=f"{name} must be a whole number from 1 up, but is {count!r}"):
+        ta.plan(X, Y, **{name: count})
 
 
 def test_rows_that_both_samples_have_are_noted():

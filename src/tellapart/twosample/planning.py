@@ -22,7 +22,7 @@ from ..data.lazy import take_rows
 from ..data.mixed import open_mixed
 from ..data.options import check_reading
 from ..engine import MemoryLike, computing
-from ..stats.pvalues import check_level, rejects
+from ..stats.pvalues import check_draws, check_level, rejects
 from .auto import run_two_sample_test
 from .designs import Design
 
@@ -207,8 +207,10 @@ def plan(
     check_level(alpha)
     if not alpha < power < 1:
         raise InputError(f"power must lie between alpha and 1, but is {power!r}.")
+    check_draws(repetitions, "repetitions")
+    check_draws(permutations)
     seed = seed_of(rng)
-    options = check_reading({"rng": seed, "max_memory": max_memory, **reading})
+    options = check_reading({"rng": seed, "max_memory": max_memory, **reading}, plan)
     mixed = open_mixed([X, Y], ("X", "Y"), options)
     m, n = (len(part) for part in mixed.points)
     if min(m, n) < _FEWEST:

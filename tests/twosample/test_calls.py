@@ -45,6 +45,29 @@ def test_counts_of_a_plan_are_whole_numbers(name, count):
         ta.plan(X, Y, **{name: count})
 
 
+def test_numbers_of_numpy_are_numbers():
+    found = ta.equivalence_test(X, Y, np.float32(0.25), bandwidth=np.int64(2), rng=0)
+    plain = ta.equivalence_test(X, Y, 0.25, bandwidth=2, rng=0)
+    assert (found.pvalue, found.margin, found.bandwidth) == (plain.pvalue, plain.margin, plain.bandwidth)
+    assert type(found.margin) is type(found.bandwidth) is float
+
+
+@pytest.mark.parametrize(
+    ("margin", "message"),
+    [
+        (0, "margin must be a number above 0, but is 0"),
+        (True, "margin must be a number above 0, but is True"),
+        ("0.2", "margin must be a number above 0, but is '0.2'"),
+        (float("nan"), "margin must be a number above 0, but is nan"),
+        (2**0.5, "margin must be less than √2, the largest MMD that a Gaussian kernel gives, but is 1.41421"),
+        (3, "margin must be less than √2"),
+    ],
+)
+def test_margins_that_mean_nothing(margin, message):
+    with pytest.raises(InputError, match=message):
+        ta.equivalence_test(X, Y, margin)
+
+
 def test_rows_that_both_samples_have_are_noted():
     found = ta.two_sample_test(X, X, 39, rng=0)
     assert "X and Y have the same rows." in found.notes

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import tellapart as ta
 from tellapart._util.errors import InputError
+from tellapart.data.formats.delimited import Delimited
 
 X, Y = (np.random.default_rng(seed).normal(size=(20, 2)) for seed in (0, 1))
 
@@ -66,6 +68,53 @@ def test_numbers_of_numpy_are_numbers():
 def test_margins_that_mean_nothing(margin, message):
     with pytest.raises(InputError, match=message):
         ta.equivalence_test(X, Y, margin)
+
+
+GAPS = {
+    "None": ["a", None, "b", None] * 5,
+    "NaN among texts": ["a", float("nan"), "b", float("nan")] * 5,
+    "NaN among numbers": np.array([0, np.nan, 1, np.nan] * 5),
+    "NA": pd.Series(["a", None, "b", None] * 5, dtype="string"),
+    "NaT": np.array(["2024-01-01", "NaT", "2024-01-02", "NaT"] * 5, "datetime64[D]"),
+    "objects": np.array(["a", None, "b", float("nan")] * 5, object),
+}
+
+
+@pytest.mark.parametrize("labels", GAPS.values(), ids=GAPS)
+def test_labels_that_are_missing(labels):
+    with pytest.raises(InputError, match=r"labels has 10 missing values, but is to say which sample .* fill these in"):
+        ta.k_sample_test(X, labels)
+    both = np.concatenate([np.asarray(labels, object)] * 2)
+    with pytest.raises(InputError, match="groups has 20 missing values, but is to say which rows belong together"):
+        ta.two_sample_test(X, Y, groups=both)
+    with pytest.raises(InputError, match="strata has 10 missing values, but is to say which rows may be exchanged"):
+        ta.two_sample_test(X, Y, strata=(labels, labels))
+    with pytest.raises(InputError, match=r"strata has 20 missing values, .* strata= needs a value for every row"):
+        ta.mmd_test(X, Y, null=ta.nulls.Permutation(strata=both))
+    with pytest.raises(InputError, match="groups has 10 missing values"):
+        ta.mmd_test(X, Y, null=ta.nulls.Permutation((labels, labels)))
+
+
+def test_a_column_of_labels_with_gaps_that_was_read_already():
+    table = pd.DataFrame(X, columns=["u", "v"]).assign(kind=["a", None, "b", "a"] * 5)
+    with pytest.raises(InputError, match="5 missing values in 'kind', which is to say which sample each row belongs"):
+        ta.k_sample_test(ta.read(table, missing="indicator"), "kind")
+
+
+def test_samples_by_label_are_read_once(tmp_path, monkeypatch):
+    path = tmp_path / "all.csv"
+    pd.DataFrame(X, columns=["u", "v"]).assign(town=["Ulm", "Bonn"] * 10, kind=["a", "b", "b", "a"] * 5).to_csv(path)
+    opened, wanted = [], Delimited.open
+    monkeypatch.setattr(Delimited, "open", lambda self, request: opened.append(request) or wanted(self, request))
+    ta.k_sample_test(path, np.repeat(["a", "b"], 10), permutations=19, rng=0)
+    assert len(opened) == 1
+    ta.k_sample_test(path, "kind", permutations=19, rng=0)
+    assert len(opened) == 3  # the labels, and everything else
+
+
+def test_twice_as_many_labels_as_rows():
+    with pytest.raises(InputError, match=r"labels must have one for each of the 20 rows, but has shape .40,"):
+        ta.k_sample_test(X, np.tile(["a", "b"], 20))
 
 
 def test_rows_that_both_samples_have_are_noted():

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import tellapart as ta
-from tellapart._util.errors import InputError
+from tellapart._util.errors import InputChangedError, InputError
 from tellapart.data.formats.delimited import Delimited
+from tellapart.data.stores import Plain
 
 X, Y = (np.random.default_rng(seed).normal(size=(20, 2)) for seed in (0, 1))
 
@@ -131,6 +134,35 @@ def test_models_with_rows_of_the_reference_are_noted():
     found = ta.rank(X, {"copied": X[:12], "own": Y}, rng=0)
     assert any(note.startswith("12 of the 20 rows of the reference are in copied too.") for note in found.notes)
     assert not any("own too" in note for note in found.notes)
+
+
+READERS = {
+    "two_sample_test": lambda x: ta.two_sample_test(x, Y, 19, rng=0),
+    "k_sample_test": lambda x: ta.k_sample_test([Y, x], permutations=19, rng=0),
+    "mmd_test": lambda x: ta.mmd_test(x, Y, permutations=19, rng=0),
+    "learned_test": lambda x: ta.learned_test(x, Y, permutations=19, rng=0),
+    "rank": lambda x: ta.rank(Y, {"other": Y + 1, "file": x}, rng=0),
+    "equivalence_test": lambda x: ta.equivalence_test(x, Y, 0.5, rng=0),
+    "plan": lambda x: ta.plan(x, np.tile(Y, (2, 1)), repetitions=2, permutations=19, rng=0),
+    "Reference.fit": lambda x: ta.Reference.fit(x, rng=0),
+}
+
+
+@pytest.mark.parametrize("call", READERS.values(), ids=READERS)
+def test_a_file_that_changes_during_the_call_is_noticed(call, tmp_path, monkeypatch):
+    path = tmp_path / "x.npy"
+    np.save(path, np.concatenate([X, X + 0.1]))
+    wanted = Plain.rows
+
+    def read_and_touch(self, index):
+        found = wanted(self, index)
+        os.utime(path, (0, 0))
+        return found
+
+    call(path)
+    monkeypatch.setattr(Plain, "rows", read_and_touch)
+    with pytest.raises(InputChangedError, match=r"x.npy.* has changed since it was opened"):
+        call(path)
 
 
 def test_no_reference(tmp_path):

@@ -16,7 +16,7 @@ from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
 from .._util.schema import stamp
 from .._util.shown import Shown
-from ..data import reindex
+from ..data import check_unchanged, reindex
 from ..data.options import check_reading
 from ..engine import MemoryLike, computing
 from ..stats.forms.distance import measure_distance
@@ -160,6 +160,7 @@ def equivalence_test(
         labels = np.repeat(np.array([0, 1], np.uint8), [m, n])
         points = reindex(mixed.points, np.arange(m + n))
         found = measure_distance(plan, points, labels, design.units, generator, compute.here(), bandwidth)
+    check_unchanged(*mixed.points)
     return EquivalenceResult(
         pvalue=found.below(margin),
         distance=found.value,

@@ -18,7 +18,7 @@ from .._util.progress import ProgressLike, progress_bar
 from .._util.rng import RNG, seed_of
 from .._util.schema import stamp
 from .._util.shown import Shown
-from ..data.lazy import take_rows
+from ..data.lazy import check_unchanged, take_rows
 from ..data.mixed import open_mixed
 from ..data.options import check_reading
 from ..engine import MemoryLike, computing
@@ -231,6 +231,7 @@ def plan(
                 pvalues[-1].append(test.pvalue)
                 if report is not None:
                     report(k * repetitions + r + 2, total)
+    check_unchanged(*mixed.points)
     growth = Growth.fit([*shares, 1.0], [*pvalues, [pilot]], permutations)
     middle, low, high = (times * m if times <= _FARTHEST else math.inf for times in growth.times(power, alpha))
     return Plan(

@@ -17,7 +17,7 @@ from .. import engine
 from .._util.errors import InputError, InputTypeError
 from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
-from ..data import Points, take_rows
+from ..data import Points, check_unchanged, take_rows
 from ..data.mixed import Mixed, open_mixed
 from ..data.options import check_reading
 from ..data.shared import note_shared
@@ -130,6 +130,7 @@ def rank(
             _describe(name, one, separated.get(name), len(rows), (tested[0], points), mixed.image_shape)
             for name, one, rows, points in zip(names, sums, mixed.points[1:], tested[1:], strict=True)
         ]
+    check_unchanged(*mixed.points)
     return RankResult.of(
         found,
         _compare(names, sums),

@@ -7,11 +7,13 @@ import os
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 import tellapart as ta
 from tellapart._util.errors import InputChangedError, InputError
 from tellapart.data.formats.delimited import Delimited
 from tellapart.data.stores import Plain
+from tellapart.learning.starts import named_kernel
 
 X, Y = (np.random.default_rng(seed).normal(size=(20, 2)) for seed in (0, 1))
 
@@ -71,6 +73,35 @@ def test_numbers_of_numpy_are_numbers():
 def test_margins_that_mean_nothing(margin, message):
     with pytest.raises(InputError, match=message):
         ta.equivalence_test(X, Y, margin)
+
+
+K = ta.kernels.Gaussian(1.0)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: ta.mmd_test(X, Y, alpha=2), "alpha must be between 0 and 1, but is 2"),
+        (lambda: ta.plan(X, Y, alpha="5 %"), "alpha must be a number between 0 and 1, but is '5 %'"),
+        (lambda: ta.mmd_test(X, Y, threads=0), "threads must be a whole number from 1 up, or None, but is 0"),
+        (lambda: ta.mmd_test(X, Y, max_memory="much"), "max_memory='much' is not a size"),
+        (lambda: ta.mmd_test(X, Y, max_memory=[1]), "max_memory must be bytes .* but is of type list"),
+        (lambda: ta.mmd_test(X, Y, max_memory=0), "max_memory must be positive, but is 0"),
+        (lambda: ta.mmd_test(X, Y, rng=-1), "rng must be a whole number from 0 up"),
+        (lambda: ta.mmd2(X, Y, K, estimator="best"), "estimator='best' is not an estimator of MMD²"),
+        (lambda: ta.mmd2(X, Y, ta.kernels.Grid([1.0, 2.0])), "Expected a single kernel, got a Grid of 2"),
+        (lambda: ta.block_estimate(X, Y, K, block_size=1), "block_size must be a whole number from 2 up, but is 1"),
+        (lambda: ta.losses.MMDLoss(K, estimator="best"), "estimator='best' is not"),
+        (lambda: ta.fit_kernel(X, Y, "gauss"), "kernel='gauss' is not known. Choose one of 'rbf', 'ard'"),
+        (
+            lambda: named_kernel("witness", torch.from_numpy(X), torch.from_numpy(Y), 0),
+            "kernel='witness' is a function that is learned",
+        ),
+    ],
+)
+def test_what_is_refused_is_an_input_error(call, message):
+    with pytest.raises(InputError, match=message):
+        call()
 
 
 GAPS = {

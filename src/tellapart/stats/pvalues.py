@@ -13,6 +13,8 @@ from .._util.errors import InputError, InputTypeError
 
 #: Draws from a null distribution at the most. All are kept, and what is below 1e-7 is no matter of counting.
 MOST_DRAWS = 10**7
+#: The normal quantile of intervals with 95 % confidence.
+Z_95 = 1.959964
 
 
 def check_level(alpha: Any) -> float:

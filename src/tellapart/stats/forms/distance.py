@@ -14,7 +14,7 @@ from ...data import Points
 from ...engine import Compute
 from ...engine.rows import Size, reduce_rows
 from .features import FeaturePlan
-from .landmarks import GaussianFeatures
+from .landmarks import GaussianFeatures, inverse_root
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
@@ -88,9 +88,7 @@ class MeanFeatures:
             bandwidth = float(apart[apart > 0].median()) if bool((apart > 0).any()) else 1.0
         landmarks = Z[:_LANDMARKS].clone()
         kernel = GaussianFeatures(landmarks, (bandwidth,), (torch.zeros(len(landmarks)),))
-        factor = kernel.whitening(0)
-        unit = torch.eye(len(factor), dtype=factor.dtype)
-        return cls(plan, kernel, torch.linalg.solve_triangular(factor, unit, upper=False).T.float())
+        return cls(plan, kernel, inverse_root(kernel.whitening(0)))
 
     def __call__(self, block: Tensor) -> Tensor:
         """The features of some rows."""

@@ -9,9 +9,11 @@ import sys
 import numpy as np
 import pandas as pd
 import torch
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from tellapart.data import read
-from tellapart.data.shared import hash_rows
+from tellapart.data.shared import connect_labels, hash_rows
 
 CODE = """
 import pandas as pd
@@ -49,3 +51,14 @@ def test_equal_rows_have_equal_hashes_and_others_have_not():
     table = read(pd.DataFrame({"town": ["Ulm", "Köln", "Ulm"], "x": [1, 2, 1]}))
     first, second, third = hash_rows(table)
     assert first == third != second
+
+
+def test_labels_are_connected_by_chains_of_both_kinds():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        first, second = (rng.integers(0, 30, 40) for _ in range(2))
+        graph = coo_array((np.ones(40), (first, 30 + second)), (60, 60))
+        parts = connected_components(graph, directed=False)[1][first]
+        found = connect_labels(first.astype(str), second)
+        assert np.array_equal(found[:, None] == found, parts[:, None] == parts)
+        assert set(found) == set(range(found.max() + 1))

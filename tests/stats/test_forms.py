@@ -16,6 +16,7 @@ from tellapart.engine.executors import tree
 from tellapart.engine.rows import Rows, Size, StratifiedSums, branches, fitting, reduce_rows
 from tellapart.stats.forms import Layout, draw_labellings, judge_rows, pool_rows
 from tellapart.stats.forms.contrasts import Contrasts
+from tellapart.stats.forms.distance import Distance, Tail
 from tellapart.stats.forms.features import FeaturePlan, draw_sketch
 from tellapart.stats.forms.ranks import Ranks, rank_cosines
 from tellapart.stats.forms.scores import align, chi2_tail, gamma_tail, power_mean, rank_pvalue, step_down, upper_tail
@@ -293,6 +294,22 @@ def test_tails_are_those_of_scipy():
         assert np.allclose(chi2_tail(q, degrees), -stats.chi2.logsf(q, degrees), rtol=1e-6)
     many = np.random.default_rng(0).chisquare(3, (5, 5000))
     assert np.allclose(upper_tail(many, 3, 6, math.sqrt(8 / 3)), -stats.chi2.logsf(many, 3), atol=1e-3)
+
+
+@pytest.mark.parametrize("value", [0.0004, 0.001, 0.004, 0.01])
+def test_small_lower_tails_are_those_of_scipy(value):
+    tail = Tail(1e-5, 1e-5, (1e-3, 5e-8, 2.5e-12))
+    variance = 2 * tail.traces[1] + 4 * tail.along * value
+    skewness = (8 * tail.traces[2] + 24 * tail.along**2 * value) / variance**1.5
+    law = stats.pearson3(skewness, loc=value, scale=math.sqrt(variance))
+    below = Distance(0.003, (0.0, 0.01), 1.0, tail).below(math.sqrt(value))
+    assert 0 < below == pytest.approx(law.cdf(tail.squared), rel=1e-6)
+    assert tail(value) == pytest.approx(law.sf(tail.squared), rel=1e-9)
+
+
+def test_tails_of_an_estimate_without_variance():
+    tail = Tail(0.5, 0.0, (0.0, 0.0, 0.0))
+    assert [(tail(value), tail.lower(value)) for value in (0.4, 0.6)] == [(0.0, 1.0), (1.0, 0.0)]
 
 
 def test_means_of_scores():

@@ -14,6 +14,7 @@ import tellapart as ta
 from tellapart.kernels import Gaussian, Grid
 from tellapart.stats.auc import auc_and_error
 from tellapart.stats.relative import relative_from
+from tellapart.twosample import ranking
 
 
 def gaussians(seed=0, rows=(200, 150, 250, 180)):
@@ -44,6 +45,22 @@ def test_the_kernel_is_that_of_the_reference_alone():
     all_of_them, some = (ta.rank(real, given, measures=False, rng=0) for given in (models, less))
     known = {model.name: model.mmd2 for model in all_of_them.models}
     assert all(model.mmd2 == known[model.name] for model in some.models)
+
+
+@pytest.mark.parametrize("measures", [False, True])
+def test_progress_goes_forward_to_the_end(measures):
+    shares = []
+    ta.rank(*gaussians(), measures=measures, rng=0, progress=lambda done, total: shares.append(done / total))
+    assert shares == sorted(shares)
+    assert shares[-1] == 1
+
+
+def test_the_median_distance_is_measured_once(monkeypatch):
+    calls, wanted = [], ranking.median_distance
+    monkeypatch.setattr(ranking, "median_distance", lambda *given: calls.append(given) or wanted(*given))
+    found = ta.rank(*gaussians(), rng=0)
+    assert len(calls) == 1
+    assert [one.bandwidth for one in found.scales] == [factor * wanted(*calls[0]) for factor in ranking.FACTORS]
 
 
 def test_a_given_kernel_gives_the_statistic_by_its_definition():

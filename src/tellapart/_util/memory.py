@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .errors import InputError, InputTypeError
+
 _UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 _UNITS |= {"kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
 
@@ -30,13 +32,13 @@ def memory_budget(max_memory: Any) -> int:
     if isinstance(max_memory, str):
         match = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*([a-z]*)\s*", max_memory.lower())
         if match is None or match[2] not in _UNITS:
-            raise ValueError(f"max_memory={max_memory!r} is not a size. Give bytes or a string such as '500MB'.")
+            raise InputError(f"max_memory={max_memory!r} is not a size. Give bytes or a string such as '500MB'.")
         max_memory = float(match[1]) * _UNITS[match[2]]
     if isinstance(max_memory, bool) or not isinstance(max_memory, (int, float, np.integer, np.floating)):
         kind = type(max_memory).__name__
-        raise TypeError(f"max_memory must be bytes or a string such as '500MB', but is of type {kind}.")
+        raise InputTypeError(f"max_memory must be bytes or a string such as '500MB', but is of type {kind}.")
     if not max_memory > 0:
-        raise ValueError(f"max_memory must be positive, but is {max_memory}.")
+        raise InputError(f"max_memory must be positive, but is {max_memory}.")
     return int(min(float(max_memory), 2.0**62))
 
 

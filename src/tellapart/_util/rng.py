@@ -7,6 +7,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import torch
 
+from .errors import InputTypeError
+
 RNG: TypeAlias = int | torch.Generator | np.random.Generator | None
 
 
@@ -24,6 +26,6 @@ def seed_of(rng: Any) -> int:
         return int(rng.integers(2**62))
     if isinstance(rng, (int, np.integer)) and not isinstance(rng, bool) and rng >= 0:
         return int(rng)
-    raise TypeError(
+    raise InputTypeError(
         f"rng must be a whole number from 0 up, a torch.Generator or a numpy.random.Generator, but is {rng!r}."
     )

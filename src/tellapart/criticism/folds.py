@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..data.arrays import Array
+from ..data.shared import connect_labels
 
 #: Folds, at the most.
 FOLDS = 6
@@ -20,20 +21,9 @@ def find_units(hashes: Array, given: Array | None) -> Array:
     array([0, 0, 1, 0, 2])
     """
     _, equal = np.unique(hashes, return_inverse=True)
-    alone = np.arange(len(hashes))
     if equal.max() + 1 < _DIFFERENT * len(hashes):
-        equal = alone
-    units = equal if given is None else np.unique(given, return_inverse=True)[1]
-    while given is not None and equal is not alone:
-        # The smallest number of whatever hangs together, until nothing changes.
-        before = units
-        for labels in (equal, units):
-            least = np.full(int(labels.max()) + 1, len(units))
-            np.minimum.at(least, labels, units)
-            units = least[labels]
-        if np.array_equal(before, units):
-            break
-    return np.unique(units, return_inverse=True)[1].reshape(-1)
+        equal = np.arange(len(hashes))
+    return connect_labels(equal, equal if given is None else given)
 
 
 def draw_folds(units: Array, labels: Array, rng: np.random.Generator) -> tuple[Array, int]:

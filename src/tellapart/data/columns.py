@@ -190,6 +190,21 @@ def is_missing(value: Any) -> bool:
     return isinstance(value, (float, np.floating, np.datetime64, np.timedelta64, Decimal)) and bool(value != value)
 
 
+def count_missing(values: Any) -> int:
+    """How many of some values, one for each row, are missing.
+
+    >>> count_missing(["a", None, float("nan")]), count_missing(np.array([1.0, np.nan])), count_missing([1, 2])
+    (2, 1, 0)
+    """
+    array = np.asarray(values)
+    if array.dtype.kind in "fmM":
+        return int((array != array).sum())
+    if array.dtype.kind in "biu" or (isinstance(values, np.ndarray) and array.dtype.kind != "O"):
+        return 0
+    # A list of texts and NaN would become texts, "nan" among them.
+    return sum(map(is_missing, np.asarray(values, object).reshape(-1).tolist()))
+
+
 def find_problem(column: Column) -> str:
     """Why a column whose texts are all numbers or dates could not be read as such; empty where there is nothing."""
     if column.kind != "text" or column.categorical:

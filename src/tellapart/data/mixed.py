@@ -12,7 +12,7 @@ import numpy as np
 from .._util.errors import InputError
 from .._util.text import printable, shorten
 from .arrays import LARGEST, Array, too_large
-from .columns import Column, ColumnKind
+from .columns import Column, ColumnKind, count_missing
 from .encoding import Encoding
 from .images import Images, pixel_names
 from .lazy import Points
@@ -111,7 +111,7 @@ def open_mixed(data: Sequence[Any], names: Sequence[str], options: ReadOptions, 
     Parameters
     ----------
     data
-        Two or more samples, each whatever `read` takes.
+        One or more samples, each whatever `read` takes.
     names
         What to call them in messages.
     options
@@ -152,7 +152,7 @@ def mix_sources(
         if len(source) < at_least:
             raise InputError(f"{source.label} needs at least {at_least} rows, but has {len(source)}.")
     encoding = Encoding.fit_matched(
-        sources[0], _concatenate(sources[1:]), standardise="auto" if _are_images(sources) else False
+        sources[0], _concatenate(sources[1:] or sources), standardise="auto" if _are_images(sources) else False
     )
     samples = [encoding.encode(source) for source in sources]
     for source, sample in zip(sources, samples, strict=True):
@@ -193,6 +193,7 @@ def take_labels(
         keep = [k for k, known in enumerate(data.columns) if known != column]
         place = data.columns.index(column)
         if isinstance(data.content, Table):
+            _check_complete(data.label, data.content.columns[place], kind)
             content: Table | Rows = Table(tuple(data.content.columns[k] for k in keep))
             values = _values(data.content.columns[place])
         else:
@@ -205,21 +206,36 @@ def take_labels(
     wanted = replace(options, columns=(column,), drop=None, missing="indicator", features=None, max_rows=None)
     source = open_source(data, name, replace(wanted, image_shape=None, image_size=None))
     if isinstance(source.content, Table):
-        found = source.content.columns[0]
-        if found.missing.any():
-            raise InputError(
-                f"{source.label} has {int(found.missing.sum())} missing values in {column!r}, which is to say "
-                f"{_LABELS[kind]}.",
-                f"{{{kind}}} needs a value in every row: fill these in, or remove the rows.",
-                **{kind: column},
-            )
-        labels = _values(found)
+        _check_complete(source.label, source.content.columns[0], kind)
+        labels = _values(source.content.columns[0])
     else:
         labels = source.content.values[:, 0] if isinstance(source.content, Rows) else np.empty(0)
     drop = (*(options.drop or ()), column)
     columns = None if options.columns is None else tuple(c for c in options.columns if c != column)
     # Columns that are not wanted need not be dropped too.
     return data, replace(options, columns=columns, drop=options.drop if columns is not None else drop), labels
+
+
+def check_labels(labels: Any, kind: str) -> None:
+    """Complain of labels that are missing; ``kind`` is the argument that they were given as."""
+    gaps = count_missing(labels)
+    if gaps:
+        raise InputError(
+            f"{kind} has {gaps:,} missing values, but is to say {_LABELS[kind]}.",
+            f"{{{kind}}} needs a value for every row: fill these in, or remove the rows.",
+            **{kind: ...},
+        )
+
+
+def _check_complete(label: str, column: Column, kind: str) -> None:
+    """Complain of a column of labels with gaps."""
+    if column.missing.any():
+        raise InputError(
+            f"{label} has {int(column.missing.sum())} missing values in {column.name!r}, which is to say "
+            f"{_LABELS[kind]}.",
+            f"{{{kind}}} needs a value in every row: fill these in, or remove the rows.",
+            **{kind: column.name},
+        )
 
 
 def _values(column: Column) -> Array:

@@ -79,6 +79,25 @@ def find_shared_rows(x: Array, y: Array) -> SharedRows | None:
     return SharedRows(codes, int(of_x[both].sum()), int(of_y[both].sum()), m)
 
 
+def connect_labels(first: Array, second: Array) -> Array:
+    """One number for rows that share a label of either kind, or are linked by a chain of both.
+
+    >>> connect_labels(np.array(["a", "a", "b", "c", "d"]), np.array([7, 8, 8, 9, 7]))
+    array([0, 0, 0, 1, 0])
+    """
+    codes = [np.unique(labels, return_inverse=True)[1].reshape(-1) for labels in (first, second)]
+    found = codes[1]
+    while True:
+        # The smallest number of whatever hangs together, until nothing changes.
+        before = found
+        for code in codes:
+            least = np.full(int(code.max()) + 1, len(found))
+            np.minimum.at(least, code, found)
+            found = least[code]
+        if np.array_equal(before, found):
+            return np.asarray(np.unique(found, return_inverse=True)[1].reshape(-1))
+
+
 def note_shared(data: Sequence[Any], points: Sequence[Points], names: Sequence[str]) -> tuple[str, ...]:
     """A note where two samples are one file, or have rows in common. Rows that stay in their files are not read."""
     if all(map(is_path, data)) and Path(os.fsdecode(data[0])).resolve() == Path(os.fsdecode(data[1])).resolve():

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from .._util import workers
+from .._util.errors import InputError
 from .._util.memory import memory_budget
 from .._util.progress import ProgressLike, progress_bar
 from .cluster import cluster_executor
@@ -75,7 +76,7 @@ def computing(
     so what a call gives has the same bits whatever torch is set to.
     """
     if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
-        raise ValueError(f"threads must be a whole number from 1 up, or None, but is {threads!r}.")
+        raise InputError(f"threads must be a whole number from 1 up, or None, but is {threads!r}.")
     count = workers.default_threads() if threads is None else threads
     budget = memory_budget(max_memory)
     with workers.one_core(), cluster_executor(cluster, count) as executor, progress_bar(progress, title) as report:

@@ -89,7 +89,7 @@ class Rows:
     device = torch.device("cpu")
 
     def __init__(self, reduction: RowReduction, points: Points, size: Size, compute: Compute) -> None:
-        self.reduction, self.points, self.needs = reduction, points, size
+        self.reduction, self.points = reduction, points
         width = math.prod(points.shape[1:])
         self.block = block_rows(width)
         self.needs = Size(size.sums, size.row + 16 * width, size.operations)

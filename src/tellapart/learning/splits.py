@@ -10,6 +10,7 @@ import numpy as np
 
 from .._util.errors import InputError, InputTypeError
 from .._util.rng import RNG, seed_of
+from ..data.shared import connect_labels
 from ..stats.nulls.labels import exchangeable
 
 Indices: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
@@ -86,7 +87,8 @@ def split_rows(
         rest = [np.setdiff1d(np.arange(size), rows) for rows, size in zip(chosen, (m, n), strict=True)]
         parts = Split(chosen[0], chosen[1], rest[0], rest[1])
     elif equal is not None:
-        parts = _draw_together(m, train, _join_labels(equal, groups), strata, np.random.default_rng(seed_of(rng)))
+        units = equal if groups is None else connect_labels(equal, groups)
+        parts = _draw_together(m, train, units, strata, np.random.default_rng(seed_of(rng)))
     else:
         parts = _draw_split(m, n, train, groups, strata, np.random.default_rng(seed_of(rng)))
     _check_split(parts, m, n, groups)
@@ -144,23 +146,6 @@ def _draw_together(
         if all(side.sum() >= _LEARNED and (~side).sum() >= _TESTED for side in (x, y)):
             break
     return Split(np.flatnonzero(x), np.flatnonzero(y), np.flatnonzero(~x), np.flatnonzero(~y))
-
-
-def _join_labels(equal: Indices, groups: np.ndarray[Any, Any] | None) -> Indices:
-    """One label for rows that are equal, or of one group, or linked by a chain of both."""
-    if groups is None:
-        return equal
-    _, found = np.unique(groups, return_inverse=True)
-    found = found.reshape(-1)
-    while True:
-        before = found
-        for labels in (equal, groups):
-            _, code = np.unique(labels, return_inverse=True)
-            lowest = np.full(int(code.max()) + 1, len(found))
-            np.minimum.at(lowest, code.reshape(-1), found)
-            found = lowest[code.reshape(-1)]
-        if np.array_equal(before, found):
-            return found
 
 
 def _check_share(share: Any) -> None:

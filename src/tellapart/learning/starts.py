@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from .._util.errors import InputError
 from ..engine import Compute
 from ..kernels import ARD, MLP, Deep, Gaussian, Kernel, as_kernel
 from ..stats.formulas import mmd2_of_totals, relabelling_variance
@@ -28,9 +29,11 @@ def named_kernel(kernel: Any, X: Tensor, Y: Tensor, seed: int) -> Kernel:
     if not isinstance(kernel, str):
         return as_kernel(kernel)
     if kernel not in NAMES:
-        raise ValueError(
+        raise InputError(
             f"kernel={kernel!r} is not known. Choose one of {', '.join(map(repr, NAMES))}, or give a kernel."
         )
+    if kernel == "witness":
+        raise InputError("kernel='witness' is a function that is learned: it has no kernel to start from.")
     d = X.flatten(1).shape[1]
     bandwidth = median_distance([X, Y], seed)
     if kernel == "rbf":

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from .._util.errors import InputError
 from .._util.memory import memory_budget
 from ..engine import MemoryLike
 from ..kernels import as_kernel
@@ -78,9 +79,9 @@ class MMDLoss(nn.Module):
         check_gather(gather)
         self.max_memory, self.threads = memory_budget(max_memory), threads
         if estimator not in ("full", "paired", "biased"):
-            raise ValueError(f"estimator={estimator!r} is not 'full', 'paired' or 'biased'.")
+            raise InputError(f"estimator={estimator!r} is not 'full', 'paired' or 'biased'.")
         if root and estimator != "biased":
-            raise ValueError(f"root=True needs estimator='biased': estimator={estimator!r} goes below 0.")
+            raise InputError(f"root=True needs estimator='biased': estimator={estimator!r} goes below 0.")
         self.kernel, self.estimator, self.root, self.gather = as_kernel(kernel), estimator, root, gather
 
     def forward(self, generated: Tensor, data: Tensor) -> Tensor:
@@ -120,7 +121,7 @@ class TStatisticLoss(nn.Module):
         check_gather(gather)
         self.max_memory, self.threads = memory_budget(max_memory), threads
         if estimator not in ("full", "paired"):
-            raise ValueError(f"estimator={estimator!r} is not 'full' or 'paired', the estimators with a variance.")
+            raise InputError(f"estimator={estimator!r} is not 'full' or 'paired', the estimators with a variance.")
         self.kernel, self.estimator, self.gather = as_kernel(kernel), estimator, gather
 
     def forward(self, generated: Tensor, data: Tensor) -> Tensor:

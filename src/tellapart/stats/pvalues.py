@@ -9,17 +9,21 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .._util.errors import InputError
+from .._util.errors import InputError, InputTypeError
 
 #: Draws from a null distribution at the most. All are kept, and what is below 1e-7 is no matter of counting.
 MOST_DRAWS = 10**7
+#: The normal quantile of intervals with 95 % confidence.
+Z_95 = 1.959964
 
 
-def check_level(alpha: float) -> float:
+def check_level(alpha: Any) -> float:
     """The level itself, if it is one."""
+    if not isinstance(alpha, (int, float, np.integer, np.floating)):
+        raise InputTypeError(f"alpha must be a number between 0 and 1, but is {alpha!r:.60}.")
     if not 0 < alpha < 1:
-        raise ValueError(f"alpha must be between 0 and 1, but is {alpha!r}.")
-    return alpha
+        raise InputError(f"alpha must be between 0 and 1, but is {alpha!r}.")
+    return float(alpha)
 
 
 def check_draws(count: Any, name: str = "permutations", otherwise: str = "") -> None:

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .._util.errors import InputError, InputTypeError
-from ..data.mixed import Mixed
+from ..data.mixed import Mixed, check_labels
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
@@ -96,8 +96,11 @@ def _check_groups(
 
 def _join(given: Any, sizes: Sequence[int]) -> Array:
     """Labels of all rows, which may have come one sample after the other."""
-    parts = given if isinstance(given, tuple) and len(given) == len(sizes) and np.ndim(given[0]) else [given]
-    return np.concatenate([np.asarray(part) for part in parts])
+    return np.concatenate([np.asarray(part) for part in _parts(given, sizes)])
+
+
+def _parts(given: Any, sizes: Sequence[int]) -> Sequence[Any]:
+    return given if isinstance(given, tuple) and len(given) == len(sizes) and np.ndim(given[0]) else [given]
 
 
 def _as_codes(given: Any, sizes: Sequence[int], name: str) -> Array | None:
@@ -106,6 +109,8 @@ def _as_codes(given: Any, sizes: Sequence[int], name: str) -> Array | None:
     values = _join(given, sizes)
     if values.shape != (sum(sizes),):
         raise InputError(f"{name} must have one label for each of the {sum(sizes)} rows, but has shape {values.shape}.")
+    for part in _parts(given, sizes):
+        check_labels(part, name)
     if values.dtype == object:
         values = values.astype(str)
     codes: Array = np.unique(values, return_inverse=True)[1].reshape(-1)

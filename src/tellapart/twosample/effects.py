@@ -13,6 +13,7 @@ from .._util.numbers import date_text, number, percent
 from ..data.mixed import Mixed, Unit
 from ..engine import Compute
 from ..stats.forms import Part, Pooled
+from ..stats.pvalues import Z_95
 from .findings import Finding, holm
 from .moments import Moments, Places, Variances, stratum_weights, sum_moments, sum_variances
 
@@ -28,7 +29,6 @@ _TOLD = 0.05
 _FAR = 2.0
 #: Samples up to which each is told of.
 _SAMPLES = 6
-_Z = 1.959964
 
 
 class Effects:
@@ -63,7 +63,7 @@ class Effects:
             )
         # What few rows leave unknown of a variance: Student's t, nearly.
         free = max(_fewest(units, sizes) - 1.0, 1.0)
-        self._quantile = _Z + (_Z**3 + _Z) / (4 * free)
+        self._quantile = Z_95 + (Z_95**3 + Z_95) / (4 * free)
 
     def describe_columns(self, parts: Sequence[Part]) -> list[Finding]:
         """Columns with their effects. Where more is missing in one sample, what is there must differ by itself.
@@ -225,8 +225,8 @@ def share_interval(shares: Array, sizes: Array) -> tuple[float, float]:
     >>> [round(end, 3) for end in share_interval(np.array([48 / 80, 56 / 70]), np.array([80, 70]))]
     [0.052, 0.334]
     """
-    middle = (shares + _Z**2 / (2 * sizes)) / (1 + _Z**2 / sizes)
-    width = _Z * np.sqrt(shares * (1 - shares) / sizes + _Z**2 / (4 * sizes**2)) / (1 + _Z**2 / sizes)
+    middle = (shares + Z_95**2 / (2 * sizes)) / (1 + Z_95**2 / sizes)
+    width = Z_95 * np.sqrt(shares * (1 - shares) / sizes + Z_95**2 / (4 * sizes**2)) / (1 + Z_95**2 / sizes)
     low, high = middle - width, middle + width
     effect = shares[1] - shares[0]
     below = math.hypot(shares[1] - low[1], high[0] - shares[0])

@@ -6,6 +6,7 @@ import json
 import math
 import time
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
 from .._util.schema import stamp
 from .._util.shown import Shown
-from ..data import reindex
+from ..data import check_unchanged, reindex
 from ..data.options import check_reading
 from ..engine import MemoryLike, computing
 from ..stats.forms.distance import measure_distance
@@ -23,6 +24,9 @@ from ..stats.forms.features import FeaturePlan, Layout, draw_sketch
 from ..stats.pvalues import rejects
 from .designs import Design
 from .labels import open_with_labels
+
+#: The MMD of samples that have nothing in common, with a kernel whose k(x, x) is 1.
+LARGEST = math.sqrt(2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +110,7 @@ def equivalence_test(
     X, Y
         The samples: whatever `two_sample_test` takes.
     margin
-        The MMD that would matter, from 0 to √2. Measure it on samples whose difference you know to matter (or not to)
+        The MMD that would matter, less than √2. Measure it on samples whose difference you know to matter (or not to)
         with ``compare(…).distance``; and give the ``bandwidth`` too, where data sets are to be comparable.
     bandwidth
         Of the kernel, for columns scaled to standard deviation 1; by default the median distance of all rows.
@@ -135,9 +139,13 @@ def equivalence_test(
     False
     """
     start = time.perf_counter()
-    for name, value in (("margin", margin), ("bandwidth", 1.0 if bandwidth is None else bandwidth)):
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0 or math.isinf(value):
-            raise InputError(f"{name} must be a number above 0, but is {value!r}.")
+    margin = _check_positive(margin, "margin")
+    bandwidth = None if bandwidth is None else _check_positive(bandwidth, "bandwidth")
+    if margin >= LARGEST:
+        raise InputError(
+            f"margin must be less than √2, the largest MMD that a Gaussian kernel gives, but is {margin:g}.",
+            "Measure what would matter with compare(…).distance.",
+        )
     seed = seed_of(rng)
     options = check_reading({"rng": seed, "max_memory": max_memory, **reading}, equivalence_test)
     opened = open_with_labels([X, Y], ("X", "Y"), options, {"groups": groups})
@@ -152,14 +160,22 @@ def equivalence_test(
         labels = np.repeat(np.array([0, 1], np.uint8), [m, n])
         points = reindex(mixed.points, np.arange(m + n))
         found = measure_distance(plan, points, labels, design.units, generator, compute.here(), bandwidth)
+    check_unchanged(*mixed.points)
     return EquivalenceResult(
         pvalue=found.below(margin),
         distance=found.value,
         interval=found.interval,
-        margin=float(margin),
+        margin=margin,
         bandwidth=found.bandwidth,
         sizes=(m, n),
         names=(mixed.names[0], mixed.names[1]),
         seed=seed,
         seconds=time.perf_counter() - start,
     )
+
+
+def _check_positive(value: Any, name: str) -> float:
+    """A number of whatever type, as a float."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < math.inf:
+        raise InputError(f"{name} must be a number above 0, but is {value!r}.")
+    return float(value)

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._util.errors import InputError, InputTypeError
 from ..data.lazy import take_rows
-from ..data.mixed import Mixed, open_mixed, take_labels
+from ..data.mixed import Mixed, check_labels, open_mixed, take_labels
 from ..data.options import ReadOptions
 from ..data.shared import note_shared
 
@@ -64,13 +64,13 @@ def split_names(samples: Any) -> tuple[tuple[str, ...], list[Any]]:
 
 def split_by_labels(data: Any, labels: Any, options: ReadOptions, named: Mapping[str, Any]) -> Opened:
     """One sample for each label."""
-    _check_labels(labels)
-    opened = open_with_labels([data, data], ("samples", "samples"), options, {"labels": labels, **named})
-    mixed, rows = opened.mixed, len(opened.mixed.points[0])
-    found = {k: _half(v, rows) for k, v in opened.labels.items()}
+    _check_form(labels)
+    opened = open_with_labels([data], ("samples",), options, {"labels": labels, **named})
+    mixed, found, rows = opened.mixed, opened.labels, len(opened.mixed.points[0])
     values = np.asarray(found["labels"])
     if values.shape != (rows,):
         raise InputError(f"labels must have one for each of the {rows} rows, but has shape {values.shape}.")
+    check_labels(found["labels"], "labels")
     kinds, codes = np.unique(values.astype(str) if values.dtype == object else values, return_inverse=True)
     counts = np.bincount(codes)
     if not 2 <= len(kinds) <= 255:
@@ -90,7 +90,7 @@ def split_by_labels(data: Any, labels: Any, options: ReadOptions, named: Mapping
     return Opened(mixed, {k: None if found[k] is None else np.asarray(found[k])[order] for k in ("groups", "strata")})
 
 
-def _check_labels(labels: Any) -> None:
+def _check_form(labels: Any) -> None:
     """Complain of what stands in the place of labels, and is something else: a second sample, or a number."""
     if isinstance(labels, str):
         return
@@ -113,11 +113,6 @@ def _check_labels(labels: Any) -> None:
 
 def _counted(values: int) -> str:
     return "one value only" if values == 1 else f"{values:,} different values"
-
-
-def _half(values: Any, rows: int) -> Any:
-    """Labels of the rows once, where they were read twice."""
-    return values[:rows] if isinstance(values, np.ndarray) and len(values) == 2 * rows else values
 
 
 def _take(labels: Array, rows: Array | None) -> Array:

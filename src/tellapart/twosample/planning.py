@@ -18,11 +18,11 @@ from .._util.progress import ProgressLike, progress_bar
 from .._util.rng import RNG, seed_of
 from .._util.schema import stamp
 from .._util.shown import Shown
-from ..data.lazy import take_rows
+from ..data.lazy import check_unchanged, take_rows
 from ..data.mixed import open_mixed
 from ..data.options import check_reading
 from ..engine import MemoryLike, computing
-from ..stats.pvalues import check_level, rejects
+from ..stats.pvalues import check_draws, check_level, rejects
 from .auto import run_two_sample_test
 from .designs import Design
 
@@ -207,8 +207,10 @@ def plan(
     check_level(alpha)
     if not alpha < power < 1:
         raise InputError(f"power must lie between alpha and 1, but is {power!r}.")
+    check_draws(repetitions, "repetitions")
+    check_draws(permutations)
     seed = seed_of(rng)
-    options = check_reading({"rng": seed, "max_memory": max_memory, **reading})
+    options = check_reading({"rng": seed, "max_memory": max_memory, **reading}, plan)
     mixed = open_mixed([X, Y], ("X", "Y"), options)
     m, n = (len(part) for part in mixed.points)
     if min(m, n) < _FEWEST:
@@ -229,6 +231,7 @@ def plan(
                 pvalues[-1].append(test.pvalue)
                 if report is not None:
                     report(k * repetitions + r + 2, total)
+    check_unchanged(*mixed.points)
     growth = Growth.fit([*shares, 1.0], [*pvalues, [pilot]], permutations)
     middle, low, high = (times * m if times <= _FARTHEST else math.inf for times in growth.times(power, alpha))
     return Plan(

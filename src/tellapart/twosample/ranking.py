@@ -17,7 +17,7 @@ from .. import engine
 from .._util.errors import InputError, InputTypeError
 from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
-from ..data import Points, take_rows
+from ..data import Points, check_unchanged, take_rows
 from ..data.mixed import Mixed, open_mixed
 from ..data.options import check_reading
 from ..data.shared import note_shared
@@ -118,17 +118,19 @@ def rank(
     if kernel is None or isinstance(kernel, str):
         mixed = _on_one_scale(mixed)
     with computing(max_memory, None, progress, threads, title="rank") as compute, torch.no_grad():
-        tested, chosen, how = _choose_kernel(mixed.points, kernel, train, learning, seed, compute)
-        parts = len(data) + 1
-        sums = [
-            engine.sums(chosen, tested[0], other, compute=compute.phase(k, parts)) for k, other in enumerate(tested[1:])
-        ]
-        scales = _by_scale(tested, names, alpha, seed, compute.phase(len(data), parts)) if measures else []
+        tested, given, how = _choose_kernel(mixed.points, kernel, train, learning, seed, compute)
+        bandwidths = _bandwidths(tested[0], seed) if measures or given is None else []
+        chosen = Mixture(bandwidths) if given is None else given
+        parts = len(data) * (2 if measures else 1)
+        phases = [compute.phase(k, parts) for k in range(parts)]
+        sums = _sums(chosen, tested, phases[: len(data)])
+        scales = _by_scale(tested, names, alpha, bandwidths, phases[len(data) :]) if measures else []
         separated = _separate(mixed.points, names, seed, compute.here()) if measures else {}
         found = [
-            _describe(name, one, separated.get(name), len(given), (tested[0], points), mixed.image_shape)
-            for name, one, given, points in zip(names, sums, mixed.points[1:], tested[1:], strict=True)
+            _describe(name, one, separated.get(name), len(rows), (tested[0], points), mixed.image_shape)
+            for name, one, rows, points in zip(names, sums, mixed.points[1:], tested[1:], strict=True)
         ]
+    check_unchanged(*mixed.points)
     return RankResult.of(
         found,
         _compare(names, sums),
@@ -179,10 +181,10 @@ def _on_one_scale(mixed: Mixed) -> Mixed:
 
 def _choose_kernel(
     points: Sequence[Points], kernel: Any, train: float, learning: Any, seed: int, compute: Compute
-) -> tuple[list[Points], Kernel, str | None]:
-    """The rows that are tested, the kernel, and what was learned."""
+) -> tuple[list[Points], Kernel | None, str | None]:
+    """The rows that are tested, the kernel (None if it is the one that is not chosen), and what was learned."""
     if kernel is None:
-        return list(points), Mixture([factor * median_distance(points[:1], seed) for factor in FACTORS]), None
+        return list(points), None, None
     if not isinstance(kernel, str):
         found = as_kernel(kernel)
         if found.members > 1 or found.witness_function is not None:
@@ -210,6 +212,18 @@ def _choose_kernel(
     with torch.enable_grad():
         found, _ = learn_kernel(learned[0], others, kernel, settings, seed, compute.here())
     return tested, found.requires_grad_(False), kernel
+
+
+def _bandwidths(reference: Points, seed: int) -> list[float]:
+    median = median_distance([reference], seed)
+    return [factor * median for factor in FACTORS]
+
+
+def _sums(kernel: Kernel, points: Sequence[Points], phases: Sequence[Compute]) -> list[Sums]:
+    """The sums of the reference and each model, one phase each."""
+    return [
+        engine.sums(kernel, points[0], other, compute=phase) for other, phase in zip(points[1:], phases, strict=True)
+    ]
 
 
 def _describe(
@@ -268,14 +282,18 @@ def _two_sided(z: float) -> float:
     return max(math.erfc(z / math.sqrt(2)), 1e-300)
 
 
-def _by_scale(points: Sequence[Points], names: Sequence[str], alpha: float, seed: int, compute: Compute) -> list[Scale]:
+def _by_scale(
+    points: Sequence[Points],
+    names: Sequence[str],
+    alpha: float,
+    bandwidths: Sequence[float],
+    phases: Sequence[Compute],
+) -> list[Scale]:
     """How Gaussians of single bandwidths rank the models: they may disagree."""
-    median = median_distance(points[:1], seed)
-    grid = Grid([factor * median for factor in FACTORS])
-    sums = [engine.sums(grid, points[0], other, compute=compute.phase(0, 1)) for other in points[1:]]
+    sums = _sums(Grid(bandwidths), points, phases)
     values = torch.stack([estimate_from(one).mmd2 for one in sums])
     found = []
-    for k, factor in enumerate(FACTORS):
+    for k, (factor, bandwidth) in enumerate(zip(FACTORS, bandwidths, strict=True)):
         tests = []
         for i, j in combinations(range(len(names)), 2):
             z = float(relative_from(sums[i], sums[j]).z[k])
@@ -284,7 +302,7 @@ def _by_scale(points: Sequence[Points], names: Sequence[str], alpha: float, seed
         adjusted = holm([p for *_, p in tests])
         beats = tuple((a, b) for (a, b, _), p in zip(tests, adjusted, strict=True) if p <= alpha)
         order = tuple(names[i] for i in values[:, k].argsort().tolist())
-        found.append(Scale(factor * median, factor, order, beats))
+        found.append(Scale(bandwidth, factor, order, beats))
     return found
 
 

@@ -17,7 +17,7 @@ from torch import Tensor
 from .._util.errors import InputError
 from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
-from ..data import Points
+from ..data import Points, check_unchanged
 from ..data.limits import check_count
 from ..data.mixed import Mixed
 from ..data.options import check_reading
@@ -130,6 +130,7 @@ class Reference:
             layout = layout_of(schema, constants)
             forms = FixedForms.fit(sketch, layout, draws, compute)
             leverages = forms.leverages(kept[:MOST], compute)
+        check_unchanged(points)
         found = Contents(FORMAT, seed, len(points), schema, constants, forms, kept, leverages, notes)
         return cls(as_loaded(found), features)
 

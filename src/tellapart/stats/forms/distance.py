@@ -14,7 +14,7 @@ from ...data import Points
 from ...engine import Compute
 from ...engine.rows import Size, reduce_rows
 from .features import FeaturePlan
-from .landmarks import GaussianFeatures
+from .landmarks import GaussianFeatures, inverse_root
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
@@ -34,18 +34,28 @@ class Tail(NamedTuple):
 
     def __call__(self, value: float) -> float:
         """The probability of an estimate at least as large as this one, if |Δ|² is ``value``."""
+        return self._share(value, upper=True)
+
+    def lower(self, value: float) -> float:
+        """The probability of a smaller estimate than this one: not 1 less the other, which would be 0 below 1e-16."""
+        return self._share(value, upper=False)
+
+    def _share(self, value: float, upper: bool) -> float:
+        """What the law has on one side of the estimate, if |Δ|² is ``value``."""
         variance = 2 * self.traces[1] + 4 * self.along * value
         if variance <= 0:
-            return float(self.squared <= value)
+            return float((self.squared <= value) == upper)
         skewness = (8 * self.traces[2] + 24 * self.along**2 * value) / variance**1.5
         shape = 4 / max(skewness, 1e-9) ** 2
         y = shape + (self.squared - value) * math.sqrt(shape / variance)
         if y <= 0:
-            return 1.0
+            return float(upper)
         # A gamma law of a large shape is normal.
         if shape > 1e6:
-            return 0.5 * math.erfc((y - shape) / math.sqrt(2 * shape))
-        return float(torch.special.gammaincc(*(torch.tensor(v, dtype=torch.float64) for v in (shape, y))))
+            z = (y - shape) / math.sqrt(2 * shape)
+            return 0.5 * math.erfc(z if upper else -z)
+        side = torch.special.gammaincc if upper else torch.special.gammainc
+        return float(side(*(torch.tensor(v, dtype=torch.float64) for v in (shape, y))))
 
 
 class Distance(NamedTuple):
@@ -58,7 +68,7 @@ class Distance(NamedTuple):
 
     def below(self, margin: float) -> float:
         """The probability of so small an estimate, if the distance were ``margin``: the p-value of "it is less"."""
-        return 1 - self.tail(margin**2)
+        return self.tail.lower(margin**2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,9 +88,7 @@ class MeanFeatures:
             bandwidth = float(apart[apart > 0].median()) if bool((apart > 0).any()) else 1.0
         landmarks = Z[:_LANDMARKS].clone()
         kernel = GaussianFeatures(landmarks, (bandwidth,), (torch.zeros(len(landmarks)),))
-        factor = kernel.whitening(0)
-        unit = torch.eye(len(factor), dtype=factor.dtype)
-        return cls(plan, kernel, torch.linalg.solve_triangular(factor, unit, upper=False).T.float())
+        return cls(plan, kernel, inverse_root(kernel.whitening(0)))
 
     def __call__(self, block: Tensor) -> Tensor:
         """The features of some rows."""

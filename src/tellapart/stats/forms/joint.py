@@ -13,7 +13,7 @@ from torch import Tensor
 
 from ...kernels import Kernel
 from .features import FeaturePlan, Layout, Member
-from .landmarks import GaussianFeatures, SimilarityFeatures
+from .landmarks import GaussianFeatures, SimilarityFeatures, inverse_root
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
@@ -54,7 +54,7 @@ class JointFeatures:
         d = len(plan.numeric)
         cosines = 0 if d > _COLUMNS or not d else max(1, min(6, _COSINES // d))
         whitening = tuple(
-            _inverse(plan.similarities[m.family].whitening(m.index)) if m.family in plan.similarities else None
+            inverse_root(plan.similarities[m.family].whitening(m.index)) if m.family in plan.similarities else None
             for m in _members(plan, cosines)
         )
         bare = cls(plan, {}, cosines, whitening, torch.zeros(1), torch.ones(1))
@@ -113,13 +113,6 @@ class JointFeatures:
 
 def _members(plan: FeaturePlan, cosines: int) -> list[Member]:
     return [member for member in plan.members if cosines or member.family != "coordinates"]
-
-
-def _inverse(factor: Tensor) -> Tensor:
-    """R^-ᵀ of a triangular R."""
-    unit = torch.eye(len(factor), dtype=factor.dtype)
-    found: Tensor = torch.linalg.solve_triangular(factor, unit, upper=False).T.float()
-    return found
 
 
 def _reduce(plan: FeaturePlan, rows: int) -> FeaturePlan:

@@ -141,6 +141,13 @@ class GivenFeatures:
         return _cholesky(list(tiles)[place].detach())
 
 
+def inverse_root(factor: Tensor) -> Tensor:
+    """R^-ᵀ of a triangular R, such as `whitening` gives."""
+    unit = torch.eye(len(factor), dtype=factor.dtype)
+    found: Tensor = torch.linalg.solve_triangular(factor, unit, upper=False).T.float()
+    return found
+
+
 def _count_landmarks(landmarks: Tensor, bandwidth: float) -> int:
     """How many landmarks a bandwidth uses: a smooth kernel in few dimensions needs few."""
     few = landmarks[:RANK_PROBE].double()

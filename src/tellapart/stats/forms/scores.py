@@ -126,8 +126,7 @@ def step_down(scores: Array, observed: int) -> Array:
     """
     order = np.argsort(-scores[:, observed], kind="stable")
     largest = np.maximum.accumulate(scores[order][::-1], axis=0)[::-1]
-    own = scores[order, observed][:, None]
-    reached = (largest >= own - TIE * np.maximum(1.0, np.abs(own))).mean(1)
+    # In this order the largest of the observed scores that are left is the next one.
     found = np.empty(len(order))
-    found[order] = np.maximum.accumulate(reached)
+    found[order] = np.maximum.accumulate(rank_pvalue(largest, observed))
     return found

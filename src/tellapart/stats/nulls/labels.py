@@ -10,6 +10,7 @@ import torch
 
 from ... import engine
 from ..._util.errors import InputError, InputTypeError
+from ...data.mixed import check_labels
 from ..formulas import mmd2_of_labels
 from .base import NullDistribution
 
@@ -70,17 +71,19 @@ def exchangeable(sizes: Array, strata: Array | None) -> list[Array]:
     return [np.flatnonzero(kind.reshape(-1) == k) for k in range(both.shape[1])]
 
 
-def as_labels(values: Any) -> Array | None:
-    """One label a row of both samples, from one array or a pair of them."""
-    if values is None or isinstance(values, np.ndarray):
-        return values
+def as_labels(values: Any, name: str) -> Array | None:
+    """One label a row of both samples, from one array or a pair of them; ``name`` is "groups" or "strata"."""
+    if values is None:
+        return None
     if isinstance(values, str):
         raise InputTypeError(
             f"groups and strata are labels, one for each row of X and then of Y, but {values!r} is a text. "
             "two_sample_test also takes the name of a column."
         )
     parts = values if isinstance(values, tuple) and len(values) == 2 else [values]
-    return np.concatenate([np.asarray(part) for part in parts])
+    for part in parts:
+        check_labels(part, name)
+    return values if isinstance(values, np.ndarray) else np.concatenate([np.asarray(part) for part in parts])
 
 
 def check_count(labels: Array | None, rows: int, name: str) -> None:

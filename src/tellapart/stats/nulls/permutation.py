@@ -59,7 +59,7 @@ class Permutation(Null):
 
     def row_labels(self) -> tuple[Any, Any]:
         """Groups and strata of all rows, as arrays."""
-        return as_labels(self.groups), as_labels(self.strata)
+        return as_labels(self.groups, "groups"), as_labels(self.strata, "strata")
 
     def prepare(self, problem: Problem, count: int) -> tuple[engine.Pass, Finish]:
         """Quadratic forms of all labellings."""

@@ -6,9 +6,7 @@ import math
 
 from ..data.arrays import Array
 from ..stats.auc import auc_and_error
-
-#: The normal quantile of 95 % confidence.
-_Z = 1.959964
+from ..stats.pvalues import Z_95
 
 
 def auc_interval(auc: float, variance: float, smaller: int) -> tuple[float, float]:
@@ -27,7 +25,7 @@ def auc_interval(auc: float, variance: float, smaller: int) -> tuple[float, floa
     if variance <= 0:
         return auc, auc
     logit = math.log(auc / (1 - auc))
-    width = _Z * math.sqrt(variance) / (auc * (1 - auc))
+    width = Z_95 * math.sqrt(variance) / (auc * (1 - auc))
     low, high = (1 / (1 + math.exp(-min(max(logit + side, -700), 700))) for side in (-width, width))
     return low, high
 

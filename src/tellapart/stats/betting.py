@@ -34,8 +34,11 @@ BLOCK, RATIO = 32, 16
 CUT, DOUBT = 3.0, 8.0
 #: The share of capital that goes back from bets to cash with each batch.
 BACK = 0.02
-#: Cash goes to bets in shares 1/(t + this): a drift that begins late costs a logarithm.
-PATIENCE = 10
+#: Cash goes to bets in shares 1/(t + the first), so that a drift that begins late costs a logarithm; and in shares of
+#: the second where batches look different from the reference, by so many standard deviations beyond chance.
+PATIENCE, EAGERNESS, PROMISING = 10, 0.2, 2.0
+#: Capital from which on bets are going well, and standard deviations beyond which more make no difference.
+WINNING, ENOUGH = 1.5, 5.0
 #: More capital than this is given away: what is beyond doubt need not be beyond the largest number that there is.
 MOST = 1e100
 #: The arrays of a state.
@@ -116,18 +119,26 @@ class Betting:
         return float(self.cash + self.stakes.sum())
 
     @property
-    def promise(self) -> float:
-        """How far batches so far are from the reference, in standard deviations beyond what chance would give.
+    def promising(self) -> bool:
+        """Whether batches so far look different, or bets on them go well.
 
         It is known before the next batch, so it may decide how many fresh rows are bet on.
         """
+        return float(self.promises().max(initial=0.0)) > PROMISING or self.capital > WINNING
+
+    def promises(self) -> Array:
+        """How far batches so far are from the reference, in standard deviations beyond what chance would give.
+
+        For each half-life and each group, by all features together or by the one that differs most.
+        """
         if self.counts[0] == 0 or not self.groups.widths:
-            return 0.0
+            return np.zeros((len(HALF_LIVES), len(self.groups.widths)))
         z2 = self._differences() ** 2 / np.maximum(self._noise(), 1e-12)
         k = np.array(self.groups.widths)
         largest = np.maximum.reduceat(z2, np.cumsum([0, *k[:-1]]), axis=1)
         together = (z2 @ self.groups.members - k) / np.sqrt(2 * k)
-        return max(0.0, float(together.max()), float((np.sqrt(largest) - np.sqrt(2 * np.log(k + 1))).max()))
+        found: Array = np.maximum(0.0, np.maximum(together, np.sqrt(largest) - np.sqrt(2 * np.log(k + 1))))
+        return found
 
     def bet(self, batch: Array, fresh: Array) -> float:
         """Stake on a batch, and learn from it. Features φ of its rows and of fresh rows of the reference, no more.
@@ -147,11 +158,14 @@ class Betting:
         return self.capital
 
     def _share(self, pieces: int) -> None:
-        """Move capital between cash and bets: it stays the same."""
-        given = self.cash / (self.batches + PATIENCE) / pieces
+        """Move capital between cash and bets, more of it to what promises more: it stays the same."""
+        promises = self.promises()
+        share = EAGERNESS if promises.max() > PROMISING else 0.0
+        given = self.cash * max(share, 1 / (self.batches + PATIENCE)) / pieces
+        weights = np.tile(np.exp(np.minimum(promises, ENOUGH)).ravel(), len(CAUTION))
         back = BACK / pieces * self.stakes
         self.cash += float(back.sum()) - given
-        self.stakes = self.stakes - back + given / len(self.stakes)
+        self.stakes = self.stakes - back + given * weights / weights.sum()
 
     def _stake(self, batch: Array, fresh: Array) -> None:
         """Bet block by block."""

@@ -21,8 +21,8 @@ Array: TypeAlias = "np.ndarray[Any, Any]"
 #: Rows of the reference that bets are calibrated on at the most, and the share of them.
 _CALIBRATION, _SHARE = 4_096, 0.25
 #: Fresh rows that a batch is bet on with: one in (t + the first) of those left and in the second, where batches so far
-#: look like the reference; and one in the third of those left where they do not, by so many standard deviations.
-_PARTS, _SPARED, _SPENT, _PROMISING = 32, 6, 8, 2.0
+#: look like the reference; and one in the third of those left where they do not, or bets go well.
+_PARTS, _SPARED, _SPENT = 32, 6, 8
 #: Features of bets: kernels, components of each, and columns at the most.
 _KERNELS, _COMPONENTS, _COLUMNS = 2, 32, 64
 
@@ -63,8 +63,7 @@ class Bets:
 
     def add(self, rows: Tensor) -> int:
         """Bet on a batch, and say with how many fresh rows of the reference."""
-        promising = self.betting.promise > _PROMISING
-        part = _SPENT if promising else _SPARED * (self.betting.batches + _PARTS)
+        part = _SPENT if self.betting.promising else _SPARED * (self.betting.batches + _PARTS)
         count = min(len(rows), math.ceil(self.left / part)) if self.left > 0 else 0
         fresh = self.rows[self.used : self.used + count]
         self.used += count

@@ -13,6 +13,7 @@ import sys
 import time
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import ndtr
 
@@ -309,3 +310,15 @@ def test_killed_at_any_moment_it_goes_on(reference, tmp_path, kills):
     assert (tmp_path / "state.json").read_bytes() == (tmp_path / "whole.json").read_bytes()
     assert start("state.json").wait() == 0
     assert (tmp_path / "state.json").read_bytes() == (tmp_path / "whole.json").read_bytes()
+
+
+def test_a_category_that_the_reference_never_had_is_an_alarm_on_the_second_day():
+    rng = np.random.default_rng(0)
+
+    def day(size, new=0.0):
+        channel = np.where(rng.random(size) < new, "new", rng.choice(["web", "store"], size))
+        return pd.DataFrame({"amount": rng.lognormal(size=size), "channel": channel})
+
+    monitor = ta.Reference.fit(day(3000), rng=0).monitor(0.01, rng=0, permutations=19, schema="lenient")
+    assert not any(monitor.add(day(200)).alarm for _ in range(5))
+    assert [monitor.add(day(200, new=0.08)).alarm for _ in range(3)][1:] == [True, True]

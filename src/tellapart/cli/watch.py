@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .errors import explain
 from .options import add_output, check_output, count, existing, seed, write_output
 from .output import complain
 
@@ -35,7 +36,10 @@ altogether different: else the line says that it differs by itself, and the alar
 
 After an alarm that you have dealt with, begin with another --state, and with a new reference if the new law is to stay.
 The exit code is 0, or 1 with --fail-on-difference if one of the files of this call is (or, where it is known already,
-was) for alarm, or 2 for bad input."""
+was) for alarm, or 2 for bad input: a file that cannot be compared is said, and the next ones are looked at."""
+
+#: Columns that are listed of a batch that is not the last.
+_FEW = 3
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -66,10 +70,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     out = add_output(parser, "the history of all batches")
     out.add_argument("--prometheus", type=Path, metavar="FILE", help="write metrics for Prometheus' textfile collector")
     out.add_argument("--fail-on-difference", action="store_true", help="exit with code 1 if there is an alarm")
+    parser.set_defaults(parser=parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Test the batches, write state, page and metrics, print what was found."""
+    from .._util.errors import InputError
     from .._util.files import atomic_write_text, check_writable
     from .._util.locks import exclusive
     from ..twosample import Monitor, Reference
@@ -100,15 +106,20 @@ def run(options: argparse.Namespace) -> int:
         )
         progress, before = False if options.quiet else None, len(monitor.records)
         found: list[BatchRecord] = []
+        refused = 0
         try:
             for new in options.new:
-                found.append(monitor.add(existing(new), Path(new).name or new, progress=progress))
-        finally:  # whatever is wrong with the next file
+                try:
+                    found.append(monitor.add(existing(new), Path(new).name or new, progress=progress))
+                except InputError as error:  # the next file may be a good one
+                    complain(explain(error, options.parser))
+                    refused += 1
+        finally:
             if found:
                 if options.prometheus is not None:
                     atomic_write_text(options.prometheus, monitor.to_prometheus(stream=options.prometheus.stem))
                 write_output(options, monitor, "\n".join(_told(monitor, found, before)))
-    return int(options.fail_on_difference and any(one in monitor.alarms for one in found))
+    return 2 if refused else int(options.fail_on_difference and any(one in monitor.alarms for one in found))
 
 
 def _told(monitor: Monitor, found: list[BatchRecord], before: int) -> list[str]:
@@ -125,7 +136,7 @@ def _told(monitor: Monitor, found: list[BatchRecord], before: int) -> list[str]:
             said.append(f"{one.name}: known already, and not counted again. It was:")
         seen.add(one.number)
         said.append(monitor.describe(one))
-        said += list_columns(one) if one is found[-1] else []
+        said += list_columns(one) if one is found[-1] else list_columns(one, most=_FEW)
     notes = [f"Note: {note}" for note in found[-1].notes]
     if any(map(monitor.is_for_later, found)):
         notes.append(

@@ -206,6 +206,13 @@ class Comparison(Shown):
         return separability_grade(self.auc) if self.reject() else "not shown to be"
 
     @property
+    def over_strata(self) -> str:
+        """What AUC and MMD are of where there are strata; empty where there are none."""
+        if "strata" not in self.settings.design:
+            return ""
+        return "AUC and MMD are over all rows: what lies between strata is part of them, and no part of the test."
+
+    @property
     def largest_effect(self) -> float:
         """The largest effect, in size, of the columns and pairs that are said to differ; 0 where there are none."""
         return max((abs(one.effect) for one in (*self.named_columns, *self.named_pairs)), default=0.0)
@@ -250,6 +257,8 @@ class Comparison(Shown):
             f"Separability (AUC of the witness): {self.auc:.3f} [{low:.3f}, {high:.3f}], {self.separability_grade} "
             f"separable. {self._distance_text()}",
         ]
+        if self.over_strata:
+            lines.append(self.over_strata)
         if self.families:
             views = (f"{FAMILIES[name]} {self.pvalue_text(one.pvalue)}" for name, one in self.families.items())
             lines.append(f"Each view by itself: {'; '.join(views)}.")

@@ -55,7 +55,9 @@ def _hero(monitor: Monitor, last: BatchRecord | None, alarms: list[BatchRecord])
     elif not alarms:
         sentence = "No alarm so far"
     else:
-        sentence = f"Alarm since {first}" if monitor.control == "anytime" else f"{_batches(len(alarms))} flagged"
+        sentence = (
+            f"Alarm, first raised by {first}" if monitor.control == "anytime" else f"{_batches(len(alarms))} flagged"
+        )
     tiles = [
         {"name": "batches", "value": f"{len(monitor.records):,}", "text": f"{len(alarms)} with an alarm"},
         {

@@ -67,7 +67,7 @@ def _words(c: Comparison, names: tuple[str, str]) -> list[str]:
             f"apart in no more than {percent(high)} of cases, with 95 % confidence. A smaller difference, or one of "
             "another kind, may still show with more rows."
         )
-    return [guess, matters]
+    return [guess, *filter(None, [c.over_strata]), matters]
 
 
 def scale(c: Comparison) -> Markup:

@@ -74,9 +74,10 @@ class Groups:
         covariance, inverse = (np.zeros((features.shape[1],) * 2) for _ in range(2))
         for start, end in pairwise(np.cumsum([0, *widths])):
             block = np.cov(features[:, start:end].T, ddof=0).reshape(end - start, -1)
-            size = float(np.trace(block)) / len(block) or 1.0
+            # What n rows never show, such as a category, may still have a variance of 1/n.
+            np.fill_diagonal(block, np.maximum(block.diagonal(), 1 / len(features)))
             covariance[start:end, start:end] = block
-            inverse[start:end, start:end] = np.linalg.inv(block + ridge * size * np.eye(len(block)))
+            inverse[start:end, start:end] = np.linalg.inv(block + ridge * np.diag(block.diagonal()))
         return cls(tuple(widths), features.mean(0), covariance, inverse, len(features))
 
     @cached_property
@@ -190,8 +191,7 @@ class Betting:
         directions = kept @ groups.inverse
         deviation = np.sqrt(np.maximum(((directions @ groups.covariance) * directions) @ groups.members, 0.0)).ravel()
         weights = (directions[:, :, None] * groups.members).transpose(1, 0, 2).reshape(len(groups.mean), -1)
-        # What the reference never shows has no deviation.
-        cut = np.where(deviation > 0, np.minimum(CUT * deviation, DOUBT), DOUBT)
+        cut = np.minimum(CUT * deviation, DOUBT)
         found = np.clip((rows - groups.mean) @ weights, -cut, cut)
         return np.concatenate([caution * found for caution in CAUTION], axis=1)
 

@@ -93,13 +93,14 @@ def test_a_first_batch_that_differs_is_said_though_no_alarm(folder, capsys):
     assert "no alarm; p = " in capsys.readouterr().out
 
 
-def test_what_was_found_before_a_bad_file_is_told(folder, capsys):
+def test_a_bad_file_keeps_no_other_from_being_looked_at(folder, capsys):
     (folder / "bad.csv").write_text("x\n1\n")
     out = ["--permutations", "99", "--report", "h.html", "--prometheus", "m.prom"]
     assert main(["watch", "r.tellapart", "day3.csv", "bad.csv", "day0.csv", *out]) == 2
     told, error = capsys.readouterr()
     assert "day3.csv (60 rows)" in told
-    assert "1 batch, 1 with alarm" in told
+    assert "day0.csv (60 rows)" in told
+    assert "2 batches, 1 with alarm" in told
     assert error.startswith("tellapart: bad.csv is not built like the reference")
     assert "day3.csv" in (folder / "h.html").read_text()
     assert 'tellapart_batches_total{stream="m"} 1' in (folder / "m.prom").read_text()

@@ -103,7 +103,7 @@ def test_a_bad_file_keeps_no_other_from_being_looked_at(folder, capsys):
     assert "2 batches, 1 with alarm" in told
     assert error.startswith("tellapart: bad.csv is not built like the reference")
     assert "day3.csv" in (folder / "h.html").read_text()
-    assert 'tellapart_batches_total{stream="m"} 1' in (folder / "m.prom").read_text()
+    assert 'tellapart_batches_total{stream="m"} 2' in (folder / "m.prom").read_text()
 
 
 def test_without_a_state(folder, capsys):

@@ -217,6 +217,17 @@ def test_the_threshold_says_what_the_pvalue_says():
             assert (result.statistic > result.threshold(alpha)) == result.reject(alpha)
 
 
+@pytest.mark.parametrize("ids", [[f"P{k:02}" for k in range(24)], list(range(24))])
+def test_pairs_in_another_order_are_noted(ids):
+    rng = np.random.default_rng(0)
+    before = pd.DataFrame({"patient": ids, "pressure": rng.normal(size=24)})
+    after = before.assign(pressure=before.pressure + 0.5)
+    told = "'patient' has the same values in both samples, in another order"
+    for other, expected in ((after, False), (after.sample(frac=1, random_state=0), True)):
+        notes = ta.two_sample_test(before, other, 99, paired=True, rng=0).notes
+        assert any(told in note for note in notes) == expected
+
+
 def test_a_result_is_complete():
     X, Y = normal(80, 3, 0), normal(70, 3, 1) + np.array([1, 0, 0])
     result = ta.two_sample_test(X, Y, 199, rng=3)

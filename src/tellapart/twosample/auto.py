@@ -255,7 +255,11 @@ def run_auto(
         "sizes": tuple(sizes),
         "names": mixed.names,
         "relabelled": design.relabelled,
-        "notes": (*mixed.notes, *_notes(verdict, drawn.floor, layout.width, effects)),
+        "notes": (
+            *mixed.notes,
+            *design.notes(mixed),
+            *_notes(verdict, drawn.floor, layout.width, effects),
+        ),
     }
 
 

@@ -14,6 +14,9 @@ from ..data.mixed import Mixed, check_labels
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
+#: Pairs from which it is no coincidence that both samples have the same values.
+_FEWEST_PAIRS = 5
+
 
 @dataclass(frozen=True, eq=False)
 class Design:
@@ -56,6 +59,19 @@ class Design:
                 )
             codes[1] = np.tile(np.arange(sizes[0]), 2)
         return cls(codes[0], codes[1], equal_groups, paired)
+
+    def notes(self, mixed: Mixed) -> tuple[str, ...]:
+        """What makes one doubt that row i of X and row i of Y are a pair."""
+        if not self.paired or mixed.kind != "table":
+            return ()
+        first, second = (part[:].cpu().numpy() for part in mixed.points)
+        columns = [(unit.name, list(unit.coordinates)) for unit in mixed.units]
+        return tuple(
+            f"{name!r} has the same values in both samples, in another order. If it says which rows are pairs, sort "
+            "both by it first."
+            for name, places in columns
+            if _is_reordered(first[:, places], second[:, places])
+        )
 
     @property
     def relabelled(self) -> str:
@@ -115,3 +131,12 @@ def _as_codes(given: Any, sizes: Sequence[int], name: str) -> Array | None:
         values = values.astype(str)
     codes: Array = np.unique(values, return_inverse=True)[1].reshape(-1)
     return codes
+
+
+def _is_reordered(first: Array, second: Array) -> bool:
+    """Whether rows are mostly different (rare texts are one), and the same in both but for their order."""
+    if np.array_equal(first, second):
+        return False
+    (distinct, counts), (other, as_often) = (np.unique(part, axis=0, return_counts=True) for part in (first, second))
+    same = np.array_equal(distinct, other) and np.array_equal(counts, as_often)
+    return same and len(distinct) >= max(_FEWEST_PAIRS, len(first) / 2)

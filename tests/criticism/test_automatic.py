@@ -308,3 +308,10 @@ def test_clusters_of_embeddings_are_told_by_what_is_in_them():
     assert re.search(r"cluster \d+ \(like odd \d+, odd \d+, odd \d+ of Y\): ", c.summary())
     assert re.search(r"cluster \d+ \(like row \d+, row \d+, row \d+ of Y\): ", ta.compare(X, Y, **FAST).summary())
     assert "single columns p ≤ 0.01" in c.summary()
+
+
+def test_the_interval_of_a_distance_is_never_a_point():
+    for seed in range(40):
+        X, Y = np.random.default_rng(seed).normal(size=(2, 24, 2))
+        distance = ta.equivalence_test(X, Y, margin=0.2, rng=0)
+        assert distance.interval[1] > 0.05

@@ -182,12 +182,15 @@ def _along(squared: float, product: float, traces: tuple[float, float, float], l
 
 
 def _interval(tail: Tail) -> tuple[float, float]:
-    """The values of |Δ|² under which the estimate is in neither tail."""
+    """The values of |Δ|² under which the estimate is in neither tail.
+
+    A negative estimate says no more than 0 would: else luck could make the interval a point.
+    """
     known = max(tail.squared, 0.0)
     if tail.traces[1] <= 0:
         return known, known
     most = known + 40 * (math.sqrt(2 * tail.traces[1]) + tail.along + math.sqrt(tail.along * known))
-    return _root(tail, _TAIL, most), _root(tail, 1 - _TAIL, most)
+    return _root(tail, _TAIL, most), _root(tail._replace(squared=known), 1 - _TAIL, most)
 
 
 def _root(function: Any, target: float, most: float) -> float:

@@ -145,11 +145,14 @@ def stream(seed: int, drift: str) -> tuple[np.ndarray, np.ndarray]:
     return reference, rows
 
 
-def delay(streams: int, alpha: float) -> None:
-    """What the user has: 4,000 rows of a reference, 50 batches of 40 rows before the drift and 60 after it."""
+def delay(streams: int, tested: int, drifts: list[str], alpha: float) -> None:
+    """What the user has: 4,000 rows of a reference, 50 batches of 40 rows before the drift and 60 after it.
+
+    Batches of the first ``tested`` streams are tested one by one too, which takes most of the time.
+    """
     print(f"batches of {SIZE} until the alarm (median; quartiles), seen within {AFTER} (tests {TESTED}), false alarms")
     shared = alpha / (BEFORE + AFTER)
-    for drift in DRIFTS:
+    for drift in drifts:
         bets: list[int | None] = []
         tests: dict[float, list[int | None]] = {shared: [], alpha: []}
         for k in range(streams):
@@ -157,6 +160,8 @@ def delay(streams: int, alpha: float) -> None:
             reference = ta.Reference.fit(X, rng=k, threads=1)
             batches = rows.reshape(BEFORE + AFTER, SIZE, COLUMNS)
             bets.append(first_alarm(reference, batches, alpha))
+            if k >= tested:
+                continue
             pvalues = [1.0] * BEFORE
             for batch in batches[BEFORE : BEFORE + TESTED]:
                 pvalues.append(smallest_pvalue(reference, batch, len(pvalues), shared))
@@ -165,8 +170,9 @@ def delay(streams: int, alpha: float) -> None:
             for level, found in tests.items():
                 found.append(next((t for t, p in enumerate(pvalues) if p <= level + 1e-12), None))
         tell(drift, "anytime, alpha", bets)
-        tell(drift, "each batch, alpha / batches", tests[shared], shared)
-        tell(drift, "each batch, alpha", tests[alpha], alpha)
+        if tested:
+            tell(drift, "each batch, alpha / batches", tests[shared], shared)
+            tell(drift, "each batch, alpha", tests[alpha], alpha)
 
 
 def first_alarm(reference: ta.Reference, batches: np.ndarray, alpha: float) -> int | None:
@@ -236,6 +242,8 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=2000)
     parser.add_argument("--sizes", type=int, nargs="+", choices=SIZES, default=list(SIZES), help="batches, for level")
     parser.add_argument("--streams", type=int)
+    parser.add_argument("--tested", type=int, help="streams whose batches are tested one by one, for delay (all)")
+    parser.add_argument("--drifts", nargs="+", choices=DRIFTS, default=list(DRIFTS), help="for delay")
     parser.add_argument("--first", type=int, default=0, help="the number of the first stream, for alarms in parts")
     parser.add_argument("--batches", type=int, default=10_000)
     parser.add_argument("--size", type=int, default=10)
@@ -253,7 +261,8 @@ def main() -> None:
     elif given.what == "online":
         online(given.streams or 50, given.expected, given.bootstraps, given.rows)
     else:
-        delay(given.streams or 50, given.alpha or 0.01)
+        streams = given.streams or 50
+        delay(streams, streams if given.tested is None else given.tested, given.drifts, given.alpha or 0.01)
 
 
 if __name__ == "__main__":

@@ -97,26 +97,21 @@ def _tiles(c: Comparison) -> list[Tile]:
 def _points(c: Comparison, names: tuple[str, str]) -> list[Point]:
     """What was found, in the order of the page."""
     guess = (
-        f"from the two samples one row each: which is which is guessed right in {percent(max(c.auc, 0.5))} of cases, "
-        "where 50 % is guessing blindly"
+        "Given one row of each sample, the function that was learned guesses which is which in "
+        f"{percent(max(c.auc, 0.5))} of cases, where 50 % is guessing blindly"
     )
     grade = c.separability_grade
     strong = f"{grade[0].upper()}{grade[1:]} separable."
     if not c.reject():
-        points = [
-            Point(
-                strong,
-                f"By the best function found, {guess}; with 95 % confidence, by this function in no more than "
-                f"{percent(c.auc_interval[1])}. {c.over_strata}".rstrip(),
-                "size",
-            )
-        ]
+        most = percent(c.auc_interval[1])
+        text = f"{guess}; with 95 % confidence, in no more than {most}. {c.over_strata}"
+        points = [Point(strong, text.rstrip(), "size")]
         if c.columns:
             points.append(
                 Point("Nothing is named.", "No column may be blamed where the whole shows no difference.", _section(c))
             )
         return points
-    points = [Point(strong, f"{guess[0].upper()}{guess[1:]}. {c.over_strata}".rstrip(), "size")]
+    points = [Point(strong, f"{guess}. {c.over_strata}".rstrip(), "size")]
     if c.columns:
         points.append(_columns_point(c))
     if c.named_pairs:

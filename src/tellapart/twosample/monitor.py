@@ -71,7 +71,7 @@ class Monitor(Shown):
     >>> for day in range(8):
     ...     found = monitor.add(rng.normal(size=(100, 3)) + (0.5 if day > 3 else 0.0), f"day {day}")
     >>> monitor.alarms[0].name
-    'day 6'
+    'day 5'
     """
 
     def __init__(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -170,3 +171,19 @@ def test_groups_of_one_table(folder, capsys):
     assert "3 groups by site" in page
     assert "2 of 3" in page
     assert HOSTILE not in page
+
+
+def test_a_file_that_lacks_most_columns_is_told_in_a_line(folder, capsys):
+    np.savetxt(
+        "wide.csv",
+        np.random.default_rng(0).normal(size=(60, 12)),
+        delimiter=",",
+        header=",".join("abcdefghijkl"),
+        comments="",
+    )
+    assert main(["reference", "wide.csv", "-o", "wide.tellapart"]) == 0
+    Path("narrow.csv").write_text("a\n1\n2\n")
+    assert main(["watch", "wide.tellapart", "narrow.csv"]) == 2
+    error = capsys.readouterr().err
+    assert "the column 'd' is missing. And 8 more. Mend it" in error
+    assert "'e'" not in error

@@ -141,6 +141,7 @@ def _told(monitor: Monitor, found: list[BatchRecord], before: int) -> list[str]:
     if any(map(monitor.is_for_later, found)):
         notes.append(
             "Note: with --control anytime a batch that differs is no alarm before the next ones confirm it. For an "
-            "alarm on a single batch give --control holm or bh (and another --state), or leave --state out."
+            "alarm on a single batch give --control holm or bh (and another --state), or leave --state out. "
+            f"{monitor.bets.left:,} rows of the reference are left to bet on: the fewer, the slower."
         )
     return [*said, monitor.count(), *notes]

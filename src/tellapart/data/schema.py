@@ -29,6 +29,8 @@ from .tables import Table, quote_names, unique_names
 #: What is an error: ``"strict"``: every deviation. ``"normal"``: columns that are missing or of another type; texts
 #: that were not seen before, and columns that are new, are noted. ``"lenient"``: nothing; what is missing is missing.
 Strictness: TypeAlias = Literal["strict", "normal", "lenient"]
+#: Deviations that an error tells one by one.
+_TOLD = 3
 #: Texts of a column that are remembered at the most.
 _REMEMBERED = 10_000
 
@@ -281,8 +283,9 @@ def _complain(deviations: list[Deviation], strictness: Strictness, label: str) -
     bad = {"strict": {"missing column", "new column", "type", "unseen category"}, "normal": {"missing column", "type"}}
     found = [one.words for one in deviations if one.kind in bad.get(strictness, ())]
     if found:
+        more = [f"And {len(found) - _TOLD} more."] if len(found) > _TOLD else []
         raise InputError(
-            f"{label} is not built like the reference: {' '.join(found)}",
+            f"{label} is not built like the reference: {' '.join([*found[:_TOLD], *more])}",
             "Mend it, or give {schema} to count and note this instead.",
             schema="lenient" if strictness == "normal" else "normal",
         )

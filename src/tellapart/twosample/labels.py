@@ -50,16 +50,25 @@ def open_with_labels(
 
 def split_names(samples: Any) -> tuple[tuple[str, ...], list[Any]]:
     """What several samples are called, and the samples."""
-    if isinstance(samples, Mapping):
-        names, data = tuple(map(str, samples)), list(samples.values())
-    elif isinstance(samples, (list, tuple)):
-        data = list(samples)
-        names = tuple(f"sample {k}" for k in range(len(data)))
-    else:
+    found = name_samples(samples, "sample")
+    if found is None:
         raise InputError("samples must be a list or a dict of samples.", "Or give {labels} with one.", labels=...)
-    if not 2 <= len(data) <= 255:
-        raise InputError(f"k_sample_test compares 2 to 255 samples, but got {len(data)}.")
-    return names, data
+    if not 2 <= len(found[1]) <= 255:
+        raise InputError(f"k_sample_test compares 2 to 255 samples, but got {len(found[1])}.")
+    return found
+
+
+def name_samples(given: Any, word: str) -> tuple[tuple[str, ...], list[Any]] | None:
+    """Names and samples of a dict, or of a list by number; None of anything else.
+
+    >>> name_samples(["A", "B"], "model"), name_samples(3, "model")
+    ((('model 0', 'model 1'), ['A', 'B']), None)
+    """
+    if isinstance(given, Mapping):
+        return tuple(map(str, given)), list(given.values())
+    if isinstance(given, (list, tuple)):
+        return tuple(f"{word} {k}" for k in range(len(given))), list(given)
+    return None
 
 
 def split_by_labels(data: Any, labels: Any, options: ReadOptions, named: Mapping[str, Any]) -> Opened:

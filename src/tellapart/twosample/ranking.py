@@ -29,6 +29,7 @@ from ..stats.formulas import estimate_from
 from ..stats.pvalues import check_level
 from ..stats.relative import relative_from
 from .findings import holm
+from .labels import name_samples
 from .ranked import RankedModel, RankResult, RelativeTest, Scale
 from .separation import held_out_auc
 
@@ -148,13 +149,10 @@ def rank(
 
 
 def _split_names(models: Any) -> tuple[tuple[str, ...], list[Any]]:
-    if isinstance(models, Mapping):
-        names, data = tuple(map(str, models)), list(models.values())
-    elif isinstance(models, (list, tuple)):
-        data = list(models)
-        names = tuple(f"model {k}" for k in range(len(data)))
-    else:
+    found = name_samples(models, "model")
+    if found is None:
         raise InputTypeError("models must be a dict or a list of samples.")
+    names, data = found
     if len(data) < 2:
         raise InputError(
             f"rank compares two or more models, but got {len(data)}.",

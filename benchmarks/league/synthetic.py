@@ -104,6 +104,33 @@ def mirrored(d: int) -> Draw:
     return draw
 
 
+def embeddings(d: int, *, noise: float = 1.0, shift: float = 0.0, rarer: float = 1.0, seed: int = 0) -> Draw:
+    """Clusters and factors as embeddings have them, below noise in all d columns.
+
+    In the second sample the noise is ``noise`` times as large, rows are shifted across the factors by so much of the
+    noise, and the first cluster has ``rarer`` times its share. ``seed`` draws what both samples have in common.
+    """
+    fixed = np.random.default_rng(seed)
+    clusters, factors = int(fixed.integers(6, 15)), int(fixed.integers(8, 25))
+    centres = fixed.standard_normal((clusters, d))
+    loadings = fixed.standard_normal((factors, d)) * np.geomspace(1, 0.3, factors)[:, None]
+    level, across = fixed.uniform(0.15, 0.35), fixed.standard_normal(d)
+
+    def points(draws: Generator, rows: int, second: bool) -> Array:
+        share = np.ones(clusters)
+        share[0] = rarer if second else 1.0
+        found = centres[draws.choice(clusters, rows, p=share / share.sum())]
+        found += draws.standard_normal((rows, factors)) @ loadings
+        found += level * (noise if second else 1.0) * draws.standard_normal((rows, d))
+        return found + (shift * level / np.sqrt(d) * across if second else 0.0)
+
+    def draw(m: int, n: int, seed: int) -> Pair:
+        draws = rng_of(seed)
+        return _pair(points(draws, m, False), points(draws, n, True))
+
+    return draw
+
+
 def mixture(centre: float, sigma: float, d: int = 1) -> Draw:
     """Modes at ± centre in every coordinate, of width 1 in X and σ in Y."""
 

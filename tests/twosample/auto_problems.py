@@ -55,6 +55,18 @@ def ten_and_ten(rng):
     return ta.two_sample_test(rng.normal(size=(10, 2)), rng.normal(size=(10, 2)), DRAWS, rng=rng)
 
 
+def embeddings(rng):
+    """So many columns that principal components are looked at, of which five are not noise."""
+    X, Y = (rng.normal(size=(n, 5)) @ np.eye(5, 70) * 3 + rng.normal(size=(n, 70)) for n in (15, 25))
+    return ta.two_sample_test(X, Y, DRAWS, rng=rng)
+
+
+def wide_counts(rng):
+    """Ties, constant columns, and fewer rows than columns."""
+    X, Y = (rng.poisson(np.r_[0, 0.1, np.ones(78)], size=(10, 80)).astype(float) for _ in range(2))
+    return ta.two_sample_test(X, Y, DRAWS, rng=rng)
+
+
 def groups(rng):
     """Groups of any size, each with an effect of its own."""
     label = np.repeat(np.arange(20), rng.integers(1, 5, 20))
@@ -89,6 +101,8 @@ QUICK = [
     binary_images,
     unequal,
     ten_and_ten,
+    embeddings,
+    wide_counts,
     groups,
     strata,
     pairs,

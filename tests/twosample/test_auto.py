@@ -308,6 +308,35 @@ def test_images_have_patches():
     assert bytes_and_floats.pvalue > 0.05
 
 
+def embeddings(n, noise, seed, shift=0.0):
+    """Clusters and factors in a few directions, and noise in all of them."""
+    fixed, rng = np.random.default_rng(7), np.random.default_rng(seed)
+    centres, factors, across = fixed.normal(size=(6, 96)), fixed.normal(size=(8, 96)), fixed.normal(size=96)
+    found = centres[rng.integers(6, size=n)] + rng.normal(size=(n, 8)) @ factors
+    return (found + noise * rng.normal(size=(n, 96)) + shift * across).astype("f4")
+
+
+@pytest.mark.parametrize(("noise", "shift"), [(0.22, 0.0), (0.18, 0.0), (0.2, 0.04)])
+def test_what_differs_where_embeddings_vary_little_is_seen(noise, shift):
+    X, Y = embeddings(300, 0.2, 0), embeddings(300, noise, 1, shift)
+    result = ta.two_sample_test(X, Y, 199, rng=0)
+    assert result.pvalue <= 0.01
+    assert next(iter(result.families)) == "components"
+    assert result.families["components"].pvalue == 0.005
+    assert result.families["kernel"].pvalue > 0.05
+    assert result.families["coordinates"].pvalue > 0.05
+    assert "principal components" in result.summary()
+
+
+def test_the_rounding_of_values_is_no_difference():
+    """Columns that follow from five others but for how they were rounded: no components are left to look at."""
+    rng = np.random.default_rng(0)
+    X, Y = (rng.normal(size=(200, 5)) @ np.random.default_rng(7).normal(size=(5, 80)) for _ in range(2))
+    for rounded in (Y.astype("f4"), Y.astype("f2").astype("f4")):
+        found = ta.two_sample_test(X, rounded, 199, rng=0)
+        assert found.families["components"].pvalue > 0.05
+
+
 def test_features_are_compared_instead():
     X, Y = normal(50, 4, 0), normal(50, 4, 1)
     Y[:, 0] += 5
@@ -449,14 +478,23 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr(rows, "WORTH_A_THREAD", 0.0)
 
 
-@pytest.mark.parametrize("design", ["plain", "strata", "pairs", "unequal"])
-def test_threads_files_and_memory_do_not_change_a_bit(design, samples, files, small_blocks):
+def saved(path, values):
+    np.save(path, values)
+    return str(path)
+
+
+@pytest.mark.parametrize("design", ["plain", "strata", "pairs", "unequal", "wide"])
+def test_threads_files_and_memory_do_not_change_a_bit(design, samples, files, small_blocks, tmp_path):
     options = {"permutations": 39, "rng": 0}
     if design == "strata":
         options["strata"] = np.random.default_rng(0).integers(0, 30, 3000)
     X, Y = samples
     if design == "unequal":
         X, files = X[:300], (X[:300], files[1])
+    if design == "wide":
+        spread = normal(5, 70, 2).astype("f4")
+        X, Y = X @ spread, Y @ spread + 0.1 * normal(1500, 70, 3).astype("f4")
+        files = tuple(saved(tmp_path / f"{k}.npy", Z) for k, Z in enumerate((X, Y)))
     options["paired"] = design == "pairs"
     base = ta.two_sample_test(X, Y, **options, threads=1)
     assert same(base, ta.two_sample_test(X, Y, **options, threads=2))

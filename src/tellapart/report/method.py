@@ -44,9 +44,9 @@ def _words(c: Comparison) -> list[str]:
         ]
     return [
         "The test uses every row, and there was nothing to choose. It looks at all columns jointly (kernels at several "
-        f"bandwidths), one by one, and in pairs; the same is done for random relabellings of the {c.relabelled}. The "
-        "p-value is the share of labellings that look at least as different as the observed one, exact at every sample "
-        "size.",
+        "bandwidths), one by one, in pairs and, if there are many, by principal components; the same is done for "
+        f"random relabellings of the {c.relabelled}. The p-value is the share of labellings that look at least as "
+        "different as the observed one, exact at every sample size.",
         "The AUC comes from a witness function at every row that was learned from other rows. A column's adjusted "
         "p-value compares it with the most different of all columns under each relabelling, so that they hold jointly.",
     ]

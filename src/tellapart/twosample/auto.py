@@ -55,8 +55,9 @@ def two_sample_test(
     """Test whether two samples come from one distribution, and say which columns differ. There is nothing to choose.
 
     The test is exact at every sample size and uses every row. It compares all columns jointly (kernels at several
-    bandwidths and ridges), one by one (location, scale, shape, shares of categories), in pairs (dependence) and, for
-    images, by their patches; all of this at the price of a matrix product, in time that is linear in the rows.
+    bandwidths and ridges), one by one (location, scale, shape, shares of categories), in pairs (dependence), by the
+    principal components of wide rows and the patches of images; all of this at the price of a matrix product, in time
+    that is linear in the rows.
 
     Parameters
     ----------

@@ -18,6 +18,7 @@ from .._util.records import Records
 from .._util.text import printable
 from ..data.schema import PARTS as SCHEMA_PARTS
 from ..data.schema import Schema
+from ..stats.forms.components import ComponentFeatures
 from ..stats.forms.fixed import PARTS as FORMS_PARTS
 from ..stats.forms.fixed import FixedForms
 from ..stats.forms.landmarks import GaussianFeatures
@@ -26,7 +27,7 @@ from .constant_columns import layout_of
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
 #: What files say they are.
-FORMAT = "tellapart reference, version 1"
+FORMAT = "tellapart reference, version 2"
 #: Rows that a batch is compared with at the most.
 MOST = 16_384
 
@@ -144,10 +145,14 @@ def _check(contents: Any) -> None:
     if plan.patches is not None and shape is not None:
         claim(plan.patches.shape == shape, "patches")
         claim(0 < plan.patches.size <= 64 and 0 < plan.patches.stride <= max(shape), "patches")
-    if plan.ranks is not None:
-        claim(len(plan.ranks.values) == len(plan.ranks.below) == len(plan.numeric) and plan.ranks.rows > 0, "ranks")
-        pairs = zip(plan.ranks.values, plan.ranks.below, strict=True)
-        claim(all(len(b) == len(v) + 1 and len(v) > 0 for v, b in pairs), "ranks")
+    claim((plan.components is None) == (plan.component_ranks is None), "components")
+    if plan.components is not None:
+        claim(plan.components.directions.shape == (len(plan.numeric), len(plan.components.variances)), "components")
+    for ranks, count in ((plan.ranks, len(plan.numeric)), (plan.component_ranks, _count(plan.components))):
+        if ranks is not None:
+            claim(len(ranks.values) == len(ranks.below) == count and ranks.rows > 0, "ranks")
+            pairs = zip(ranks.values, ranks.below, strict=True)
+            claim(all(len(b) == len(v) + 1 and len(v) > 0 for v, b in pairs), "ranks")
     if plan.pairs is not None:
         claim(all(_are_places(side, len(plan.numeric)) for side in (plan.pairs.first, plan.pairs.second)), "pairs")
     for member, found in forms.members.items():
@@ -159,6 +164,10 @@ def _check(contents: Any) -> None:
     with torch.no_grad():
         for member, F in plan.features(rows[:2], plan.members):
             claim(F.flatten(1).shape == (len(rows[:2]), member.width) and bool(torch.isfinite(F).all()), "features")
+
+
+def _count(components: ComponentFeatures | None) -> int:
+    return 0 if components is None else len(components.names)
 
 
 def _are_places(values: Array, count: int) -> bool:

@@ -21,6 +21,7 @@ FAMILIES = {
     "kernel": "all columns jointly",
     "coordinates": "single columns",
     "pairs": "dependence of two columns",
+    "components": "principal components",
     "patches": "patches of images",
     "given": "the kernels given",
 }

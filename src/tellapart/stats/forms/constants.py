@@ -26,6 +26,9 @@ MAX_PAIRS = 2_000
 MAX_ADDITIVE = 600
 #: Patches: centres, their side at the most, images that they are drawn from.
 PATCHES, PATCH_SIDE, PATCH_IMAGES = 64, 5, 400
+#: Principal components, of rows of at least so many numbers that are no pixels (patches see what they see, at no cost
+#: to differences of a few pixels): so many of them, fitted on so many rows.
+WIDE, MAX_COMPONENTS, COMPONENT_ROWS = 64, 63, 1_024
 #: Exponents of the power mean of 1/p: 1 is the harmonic mean of p, and a high one the maximum. High where one of many
 #: carries a difference (pairs), lower where several may (bandwidths, columns), 1 for kinds of forms and for families.
 PAIRS_EXPONENT, KERNELS_EXPONENT, COLUMNS_EXPONENT, FLAT = 4.0, 2.0, 1.5, 1.0
@@ -33,7 +36,7 @@ PAIRS_EXPONENT, KERNELS_EXPONENT, COLUMNS_EXPONENT, FLAT = 4.0, 2.0, 1.5, 1.0
 #: and of pairs are multiplied by n / (n + HALF_WEIGHT) for n of them: what few columns have, a kernel sees as well. A
 #: single column counts as a kernel does: its six cosines are fewer to choose from than bandwidths are.
 HALF_WEIGHT = 4
-WEIGHTS = {"kernel": 2.5, "coordinates": 1.0, "pairs": 1.0, "given": 2.5}
+WEIGHTS = {"kernel": 2.5, "coordinates": 1.0, "pairs": 1.0, "components": 1.0, "given": 2.5}
 IMAGE_WEIGHTS = {"kernel": 1.0, "coordinates": 1.0, "patches": 2.0, "given": 2.0}
 #: Weights of the largest column and of all columns together, of tables and of images; and likewise of pairs.
 COLUMN_WEIGHTS, PIXEL_WEIGHTS, PAIR_WEIGHTS = (1.0, 1.0), (1.0, 4.0), (8.0, 1.0)

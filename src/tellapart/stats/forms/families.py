@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
@@ -98,11 +98,12 @@ class Judge:
         """The family of single columns: each of them, and all together."""
         own: list[Array] = []
         kinds: list[tuple[tuple[int, ...], str, int]] = []
-        shared: dict[str, Array] = {}
+        together = None
         for member in self.of_family("coordinates"):
-            scores, described, shared = self._numbers(member)
+            scores, described, shared = self._numbers(member, self.plan.numeric.tolist())
             own.append(scores)
             kinds += described
+            together = self._together(member, shared, "columns")
         for member in self.of_family("category"):
             score = self._category(member)
             if score is not None:
@@ -116,14 +117,27 @@ class Judge:
         largest = Answer(power_mean(scores, COLUMNS_EXPONENT), f"column {best}")
         if len(scores) == 1:
             return largest._replace(carrier="its only column"), parts
-        together = self._together(shared)
         single = largest._replace(carrier=f"column:{','.join(map(str, kinds[best][0]))}")
+        weights = COLUMN_WEIGHTS if self.plan.layout.image_shape is None else PIXEL_WEIGHTS
+        return self._with_all(single, together, weights), parts
+
+    def components(self) -> Answer | None:
+        """The family of principal components: each of them, and all together."""
+        members = self.of_family("components")
+        if not members or self.plan.components is None:
+            return None
+        names = self.plan.components.names
+        scores, _, shared = self._numbers(members[0], range(len(names)))
+        single = Answer(power_mean(scores, COLUMNS_EXPONENT), names[int(np.argmax(scores[:, self.observed]))])
+        return self._with_all(single, self._together(members[0], shared, "components"), COLUMN_WEIGHTS)
+
+    def _with_all(self, single: Answer, together: Answer | None, weights: tuple[float, float]) -> Answer:
+        """The largest of some columns, and all of them together."""
         if together is None:
-            return single, parts
+            return single
         both = np.stack([align(single.score), align(together.score)])
         carrier = max((both[0, self.observed], single.carrier), (both[1, self.observed], together.carrier))[1]
-        weights = COLUMN_WEIGHTS if self.plan.layout.image_shape is None else PIXEL_WEIGHTS
-        return Answer(power_mean(both, FLAT, weights), carrier), parts
+        return Answer(power_mean(both, FLAT, weights), carrier)
 
     def pairs(self) -> tuple[Answer | None, list[Part]]:
         """The family of pairs of columns: each of them, and their sum."""
@@ -167,10 +181,12 @@ class Judge:
         found: Array = squares / np.maximum(squares.mean(-1, keepdims=True), 1e-12) * self.degrees
         return found
 
-    def _numbers(self, member: Member) -> tuple[Array, list[tuple[tuple[int, ...], str, int]], dict[str, Array]]:
+    def _numbers(
+        self, member: Member, columns: Sequence[int]
+    ) -> tuple[Array, list[tuple[tuple[int, ...], str, int]], dict[str, Array]]:
         """Scores of single columns of numbers, what they are, and the forms that are sums over columns."""
         G, C = (x.numpy() for x in self.sums[member])
-        d, K = len(self.plan.numeric), COSINES
+        d, K = len(columns), COSINES
         blocks = G.reshape(d, K, d, K)[np.arange(d), :, np.arange(d)] if G.ndim == 2 else G
         P, used = in_order(blocks, C.reshape(d, K, -1), self.plan.rows)
         squares = self._to_variance(self.contrasts.squares(torch.from_numpy(P)).numpy())
@@ -191,13 +207,13 @@ class Judge:
             else:
                 k1, k2, k3 = ((weights[some] ** p).sum(1)[:, None] * self.degrees for p in (1, 2, 3))
                 single[f, some] = upper_tail(q, k1, 2 * k2, math.sqrt(8) * k3 / k2**1.5)
-            shared[f"all columns: {name}"] = np.einsum("dk,dkb->b", weights, squares)
+            shared[name] = np.einsum("dk,dkb->b", weights, squares)
         best = _plainest(single[:, :, self.observed])
         signs = self._signs(self.contrasts.observed(torch.from_numpy(P[:, :2])))
         # cos(πu) falls as u grows, and cos(2πu) is large at both ends.
         directions = [-signs[:, 0], signs[:, 1], np.zeros(d, int), np.zeros(d, int)]
         described: list[tuple[tuple[int, ...], str, int]] = [
-            ((int(column),), _KINDS[best[c]], int(directions[best[c]][c])) for c, column in enumerate(self.plan.numeric)
+            ((column,), _KINDS[best[c]], int(directions[best[c]][c])) for c, column in enumerate(columns)
         ]
         return power_mean(single, FLAT), described, shared
 
@@ -214,24 +230,23 @@ class Judge:
         scores, varies = column_scores(squares)
         return scores if varies[0] else None
 
-    def _together(self, shared: dict[str, Array]) -> Answer | None:
+    def _together(self, member: Member, shared: dict[str, Array], what: str) -> Answer | None:
         """Sums over columns, and the ridge regression of the labels on all rank cosines (an additive model)."""
-        if not shared:
-            return None
         scores, varies = column_scores(np.stack(list(shared.values())))
         found, names = [scores[varies]], [name for name, v in zip(shared, varies, strict=True) if v]
-        if self.plan.additive:
-            smooth = torch.from_numpy(np.tile(1 / np.arange(1.0, COSINES + 1), len(self.plan.numeric)))
-            G, C = self.sums[self.of_family("coordinates")[0]]
+        if member.gram == "full":
+            smooth = torch.from_numpy(np.tile(1 / np.arange(1.0, COSINES + 1), member.width // COSINES))
+            G, C = self.sums[member]
             forms = spectral_forms(G * smooth * smooth[:, None], C * smooth[:, None], self.plan.rows, self.contrasts)
             if forms is not None:
                 scores, varies = column_scores(forms.values, forms.skewness)
                 found.append(scores[varies])
-                names += [f"all columns: ridge, {name}" for name, v in zip(forms.names, varies, strict=True) if v]
+                names += [f"ridge, {name}" for name, v in zip(forms.names, varies, strict=True) if v]
         scores = np.concatenate(found)
         if not len(scores):
             return None
-        return Answer(power_mean(scores, FLAT), names[int(np.argmax(scores[:, self.observed]))])
+        carrier = names[int(np.argmax(scores[:, self.observed]))]
+        return Answer(power_mean(scores, FLAT), f"all {what}: {carrier}")
 
 
 def _plainest(scores: Array) -> Array:

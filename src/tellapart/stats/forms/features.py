@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,6 +15,7 @@ from ...data import Points
 from ...engine import Compute
 from ...engine.rows import Gram, Size
 from ...kernels import Kernel
+from .components import ComponentFeatures
 from .constants import (
     COSINES,
     LANDMARKS,
@@ -28,6 +29,7 @@ from .constants import (
     SKETCH,
     SKETCH_LEAST,
     SKETCH_NUMBERS,
+    WIDE,
 )
 from .landmarks import GaussianFeatures, GivenFeatures, SimilarityFeatures
 from .patches import PatchFeatures
@@ -89,6 +91,8 @@ class FeaturePlan:
         What the features of the family ``"patches"`` are computed of.
     numeric, ranks, pairs
         Columns that are looked at one by one, their ranks, and pairs of them.
+    components, component_ranks
+        Principal components of these columns, where there are many, and their ranks.
     left_out
         How many columns are not looked at one by one because there are too many.
     """
@@ -102,6 +106,8 @@ class FeaturePlan:
     patches: PatchFeatures | None = None
     ranks: Ranks | None = None
     pairs: PairFeatures | None = None
+    components: ComponentFeatures | None = None
+    component_ranks: Ranks | None = None
     left_out: int = 0
 
     @classmethod
@@ -123,7 +129,7 @@ class FeaturePlan:
         bare = cls(rows, layout, centre, _divisor(scale, varies, layout), numeric, left_out=left_out)
         count = min(len(sketch), LANDMARKS_NARROW if layout.width <= NARROW else LANDMARKS)
         found: dict[str, SimilarityFeatures] = {}
-        patches, pairs, ranks = None, None, None
+        patches, pairs, ranks, components, component_ranks = None, None, None, None, None
         Z = bare.scaled(values)
         if not constant.all():
             found["kernel"] = GaussianFeatures.fit(Z, rows, count, MAX_BANDWIDTHS)
@@ -134,10 +140,23 @@ class FeaturePlan:
         if kernels:
             found["given"] = GivenFeatures.fit(kernels, sketch, count)
         if len(numeric):
-            ranks = Ranks.fit(values[:, numeric], 1 if rows <= SKETCH else RANK_STEP)
+            step = 1 if rows <= SKETCH else RANK_STEP
+            ranks = Ranks.fit(values[:, numeric], step)
             if len(numeric) > 1 and layout.image_shape is None:
                 pairs = PairFeatures.fit(normal_scores(ranks(values[:, numeric]), ranks.rows))
-        return cls(rows, layout, centre, bare.divisor, numeric, found, patches, ranks, pairs, left_out)
+            if len(numeric) >= WIDE and layout.image_shape is None:
+                components = ComponentFeatures.fit(Z[:, numeric])
+            if components is not None:
+                component_ranks = Ranks.fit(components(Z[:, numeric]), step)
+        return replace(
+            bare,
+            similarities=found,
+            patches=patches,
+            ranks=ranks,
+            pairs=pairs,
+            components=components,
+            component_ranks=component_ranks,
+        )
 
     def scaled(self, block: Array) -> Tensor:
         """Rows in the scale in which distances are measured."""
@@ -157,6 +176,8 @@ class FeaturePlan:
             for j, width in enumerate(similar.widths)
         ]
         found += [Member("category", k, len(columns)) for k, columns in enumerate(self.layout.categories)]
+        if self.components is not None:
+            found.append(Member("components", 0, COSINES * len(self.components.names)))
         if self.ranks is not None:
             found.append(Member("coordinates", 0, COSINES * len(self.numeric), "full" if self.additive else "blocks"))
         if self.pairs is not None:
@@ -177,6 +198,10 @@ class FeaturePlan:
             if member.family == "category":
                 columns = list(self.layout.categories[member.index])
                 yield member, torch.from_numpy(values[:, columns] - self.centre[columns]).float()
+        for member in wanted:
+            if member.family == "components" and self.components is not None and self.component_ranks is not None:
+                U = self.component_ranks(self.components(self.scaled(values)[:, self.numeric]))
+                yield member, rank_cosines(U).flatten(1)
         by_rank = [member for member in wanted if member.family in ("coordinates", "pairs")]
         if not by_rank or self.ranks is None:
             return

@@ -19,6 +19,7 @@ from ...data import Points
 from ...engine import Compute
 from ...engine.rows import Size, StratifiedSums, reduce_rows
 from ...kernels import Kernel
+from .components import ComponentFeatures
 from .contrasts import Contrasts
 from .families import Answer, Judge
 from .features import FeaturePlan, Layout, Member
@@ -254,7 +255,17 @@ class _Leverages:
 
 
 #: What forms are made of, for files.
-PARTS = [FixedForms, Directions, FeaturePlan, Layout, GaussianFeatures, PatchFeatures, Ranks, PairFeatures]
+PARTS = [
+    FixedForms,
+    Directions,
+    FeaturePlan,
+    Layout,
+    GaussianFeatures,
+    PatchFeatures,
+    Ranks,
+    PairFeatures,
+    ComponentFeatures,
+]
 
 
 def judge_with(forms: FixedForms, leverages: Array | None) -> Any:

@@ -103,8 +103,8 @@ class JointFeatures:
             name = f"{member.family} {member.index}" if root is not None else "columns"
             if root is not None:
                 F = F @ root
-            elif member.family == "pairs":
-                name = "pairs"
+            elif member.family in ("pairs", "components"):
+                name = member.family
             elif member.family == "coordinates":
                 F = F.reshape(len(F), len(self.plan.numeric), -1)[:, :, : self.cosines].flatten(1)
             found.setdefault(name, []).append(F)

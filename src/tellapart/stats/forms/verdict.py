@@ -111,9 +111,10 @@ def judge_rows(
 
 
 def conclude(judge: Judge, answers: dict[str, Answer | None]) -> Verdict:
-    """What everything comes to: the answers of kernel families, and those of columns and pairs."""
+    """What everything comes to: the answers of kernel families, and those of columns, pairs and components."""
     answers["coordinates"], coordinates = judge.coordinates()
     answers["pairs"], pairs = judge.pairs()
+    answers["components"] = judge.components()
     known = {family: answer for family, answer in answers.items() if answer is not None}
     weights = dict(IMAGE_WEIGHTS if "patches" in known else WEIGHTS)
     for family, parts in (("coordinates", coordinates), ("pairs", pairs)):

@@ -26,3 +26,10 @@ def new_figure(path: Path, width: float, height: float, **style: Any) -> Iterato
 def named(out: Path, name: str, data: str) -> Path:
     """What the files of an experiment are called: with the data in their name, unless they are the usual ones."""
     return out / (name if data == "digits" else f"{name}-{data}")
+
+
+def plain_ticks(axis: Any) -> None:
+    """Write 6, 10, 20 on a logarithmic axis, and not powers of ten."""
+    ticker = extra("matplotlib.ticker")
+    axis.set_major_formatter(ticker.LogFormatter())
+    axis.set_minor_formatter(ticker.LogFormatter(minor_thresholds=(1.5, 0.5)))

@@ -20,7 +20,7 @@ from .._util.files import write_json
 from .._util.progress import progress_bar
 from ..generative.evaluation import load_or_train_classifier
 from ..generative.models import Diverged
-from .figures import new_figure
+from .figures import new_figure, plain_ticks
 from .parts import command
 from .training import read_curves, read_picture, train_or_resume
 
@@ -126,15 +126,22 @@ def draw(result: dict[str, Any], out: Path) -> None:
             for found in one["runs"]:
                 above.plot(found["step"], found["t"], color="#0072B2", alpha=0.7, linewidth=1.2)
             above.set(title=one["title"], xlabel="steps", yscale="log")
+            plain_ticks(above.yaxis)
             below.set(xticks=[], yticks=[])
             steps = one["runs"][0]["step"]
             if not steps:
                 continue
             shown = [steps[0], steps[len(steps) // 4], steps[-1]]
             rows = [read_picture(run_folder(out, name, 0), step) for step in shown]
-            height = len(rows[0]) // 10
-            below.imshow(np.concatenate([row[:height] for row in rows]), cmap="gray", vmin=0, vmax=255)
-            below.set_yticks([height * (k + 0.5) for k in range(len(rows))], [f"{step:,}" for step in shown])
+            side = len(rows[0]) // 10
+            below.imshow(np.concatenate([_spaced(row[:side], side) for row in rows]), cmap="gray", vmin=0, vmax=255)
+            below.set_yticks([(side + 2) * (k + 0.5) for k in range(len(rows))], [f"{step:,}" for step in shown])
             below.tick_params(length=0)
         panels[0, 0].set_ylabel("t on held-out digits, five seeds")
         panels[1, 0].set_ylabel("samples after …")
+
+
+def _spaced(strip: np.ndarray[Any, Any], side: int) -> np.ndarray[Any, Any]:
+    """A row of images, each with a white frame."""
+    images = strip.reshape(side, -1, side)
+    return np.pad(images, ((1, 1), (0, 0), (1, 1)), constant_values=255).reshape(side + 2, -1)

@@ -322,3 +322,17 @@ def test_a_category_that_the_reference_never_had_is_an_alarm_on_the_second_day()
     monitor = ta.Reference.fit(day(3000), rng=0).monitor(0.01, rng=0, permutations=19, schema="lenient")
     assert not any(monitor.add(day(200)).alarm for _ in range(5))
     assert [monitor.add(day(200, new=0.08)).alarm for _ in range(3)][1:] == [True, True]
+
+
+def test_noise_below_the_factors_of_embeddings_is_an_alarm():
+    fixed, rng = np.random.default_rng(7), np.random.default_rng(0)
+    factors = fixed.normal(size=(10, 80))
+
+    def embeddings(n, noise):
+        return (rng.normal(size=(n, 10)) @ factors + noise * rng.normal(size=(n, 80))).astype("f4")
+
+    monitor = ta.Reference.fit(embeddings(1500, 0.2), rng=0).monitor(alpha=0.05)
+    for noise, alarmed in ((0.2, False), (0.24, True)):
+        for _ in range(8):
+            monitor.add(embeddings(40, noise))
+        assert monitor.alarmed == alarmed

@@ -125,11 +125,13 @@ def _features(forms: FixedForms, rows: Tensor) -> list[Array]:
     for (_, directions), (_, F) in zip(chosen, plan.features(rows, wanted), strict=True):
         # Eigenvalues increase: the last components say most.
         found.append((F @ directions.directions[:, -_COMPONENTS:]).numpy() * scale)
-    columns = []
-    for member, F in plan.features(rows, [m for m in plan.members if m.family in ("coordinates", "category")]):
-        if member.family == "coordinates":
-            cosines = F.reshape(len(F), len(plan.numeric), COSINES)[:, :_COLUMNS, :2]
-            columns.append(cosines.flatten(1).numpy())
-        else:
+    columns: list[Array] = []
+    components: list[Array] = []
+    others = [member for member in plan.members if member.family in ("coordinates", "category", "components")]
+    for member, F in plan.features(rows, others):
+        if member.family == "category":
             columns.append(F.numpy())
-    return [*found, *([np.concatenate(columns, axis=1)] if columns else [])]
+            continue
+        cosines = F.reshape(len(F), member.width // COSINES, COSINES)[:, :_COLUMNS, :2].flatten(1).numpy()
+        (columns if member.family == "coordinates" else components).append(cosines)
+    return [*found, *(np.concatenate(group, axis=1) for group in (columns, components) if group)]

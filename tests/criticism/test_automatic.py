@@ -259,6 +259,19 @@ def test_groups_pairs_and_kernels():
     assert ta.compare(X, Y, kernels=[ta.kernels.Gaussian(1.0)], **FAST).reject()
 
 
+def test_equal_rows_do_not_join_groups_or_pairs():
+    rng = np.random.default_rng(0)
+    X, Y = (rng.integers(0, 3, size=(60, 2)).astype(float) for _ in range(2))
+    c = ta.compare(X, Y, paired=True, rng=0)
+    assert c.auc_interval[1] - c.auc_interval[0] > 0.05
+    groups = np.repeat(np.arange(40), 3)
+    X[::3] = Y[::3] = 0  # every group has an empty row
+    assert 0 < ta.compare(X, Y, groups=groups, rng=0).auc < 1
+    alone = ta.compare(X, Y, groups=np.repeat([0, 1], 60), rng=0)
+    assert alone.pvalue == 1
+    assert (alone.auc, alone.auc_interval) == (0.5, (0.0, 1.0))
+
+
 def test_groups_in_a_column_where_rows_are_dropped():
     X, Y = tables(n=60)
     X["who"], Y["who"] = np.arange(60) // 3, 100 + np.arange(60) // 3

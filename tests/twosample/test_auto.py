@@ -273,6 +273,24 @@ def test_groups_of_different_sizes_see_what_equal_ones_cannot():
     assert equal.pvalue_floor == pytest.approx(max(0.001, 1 / 2**11))
 
 
+def test_what_is_dropped_of_one_sample_is_dropped_of_its_pairs():
+    rng = np.random.default_rng(0)
+    x = pd.DataFrame(rng.normal(size=(60, 2)) * 5, columns=["a", "b"])
+    y = x + 0.5 + 0.3 * rng.normal(size=(60, 2))
+    x.loc[2, "a"] = y.loc[57, "b"] = np.nan
+    both = x.notna().all(axis=1) & y.notna().all(axis=1)
+    expected = ta.two_sample_test(x[both], y[both], 199, paired=True, rng=0)
+    found = ta.two_sample_test(x, y, 199, paired=True, missing="drop", rng=0)
+    assert found.pvalue == expected.pvalue == 0.005
+    assert found.sizes == (58, 58)
+    assert sum("1 row was left out because the other of the pair was" in note for note in found.notes) == 2
+    assert ta.compare(x, y, paired=True, missing="drop", rng=0).pvalue <= 0.005
+    assert ta.mmd_test(x, y, null="paired", missing="drop", rng=0).pvalue <= 0.01
+    assert ta.two_sample_test(x[both], y[both], 199, paired=True, max_rows=40, rng=0).pvalue == 0.005
+    with pytest.raises(ValueError, match="has 60 rows and Y has 50"):
+        ta.two_sample_test(x, y[:50], paired=True, missing="drop", rng=0)
+
+
 def test_strata_are_no_evidence_and_pairs_are():
     rng = np.random.default_rng(1)
     site = np.repeat([0, 1, 0, 1], [40, 10, 10, 40])
@@ -589,6 +607,23 @@ def test_a_constant_column_of_any_size_hides_nothing(value):
     rng = np.random.default_rng(0)
     X, Y = (np.c_[rng.normal(size=50) + shift, np.full(50, value)] for shift in (0.0, 1.5))
     assert ta.two_sample_test(X, Y, 99, rng=0).pvalue == 0.01
+
+
+def test_one_row_against_thousands_in_all_labellings():
+    X = np.random.default_rng(0).normal(size=(1100, 2))
+    found = ta.two_sample_test(X, [[9.0, 9.0], [9.0, 9.1]], 1999, groups=np.r_[np.arange(1100), 1100, 1100], rng=0)
+    assert found.pvalue == 1 / 1101
+
+
+def test_a_column_that_became_constant_has_an_effect():
+    X = np.random.default_rng(0).normal(size=(100, 2))
+    Y = X[::-1].copy()
+    Y[:, 0] = X[:, 0].mean()
+    found = ta.compare(X, Y, rng=0)
+    assert found.named_columns[0].name == "0"
+    assert found.largest_effect == np.inf
+    json.loads(found.to_json())
+    assert found.columns[0].values["SD"][1] == 0
 
 
 def test_constant_and_missing_columns():

@@ -336,3 +336,61 @@ def test_noise_below_the_factors_of_embeddings_is_an_alarm():
         for _ in range(8):
             monitor.add(embeddings(40, noise))
         assert monitor.alarmed == alarmed
+
+
+def test_a_value_beyond_all_measure_leaves_the_capital_a_number(tmp_path):
+    state = tmp_path / "state.json"
+    reference = ta.Reference.fit(rows(500), rng=0)
+    monitor = reference.monitor(state=state)
+    batch = rows(40, 1)
+    batch[3, 1] = 1e100
+    for k in range(3):
+        record = monitor.add(batch + k)
+        assert math.isfinite(record.capital)
+    assert "NaN" not in state.read_text()
+    assert len(reference.monitor(state=state).records) == 3
+    assert "kernel" in reference.test(batch, rng=0).families
+
+
+def test_what_is_interrupted_changes_nothing(reference, tmp_path, monkeypatch):
+    state = tmp_path / "state.json"
+    monitor = reference.monitor(state=state)
+    monitor.add(rows(40, 1))
+    before = state.read_bytes()
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Betting, "_learn", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            monitor.add(rows(40, 2))
+    assert state.read_bytes() == before
+    with monkeypatch.context() as patch:
+        patch.setattr("tellapart.twosample.monitor.write_json", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            monitor.add(rows(40, 2))
+    monitor.add(rows(40, 2))
+    again = reference.monitor(state=state)
+    assert again.to_dict() == monitor.to_dict()
+    straight = reference.monitor(rng=monitor.seed)
+    for seed in (1, 2):
+        straight.add(rows(40, seed))
+    assert [one.capital for one in straight.records] == [one.capital for one in again.records]
+
+
+def test_two_monitors_of_one_state(reference, tmp_path):
+    state = tmp_path / "state.json"
+    first, second = (reference.monitor(state=state, rng=0) for _ in range(2))
+    first.add(rows(40, 1))
+    with pytest.raises(ValueError, match="written by another monitor"):
+        second.add(rows(40, 2))
+    assert len(reference.monitor(state=state).records) == 1
+
+
+def test_a_constant_is_the_same_in_another_precision():
+    values = np.c_[rows(400), np.full(400, 0.1)]
+    reference = ta.Reference.fit(values.astype("f4"), rng=0)
+    batch = np.c_[rows(60, 5), np.full(60, 0.1)]
+    found = [reference.test(batch.astype(kind), rng=0) for kind in ("f4", "f8")]
+    assert not any("3" in one.named(0.5) for one in found)

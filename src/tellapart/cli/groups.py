@@ -10,6 +10,22 @@ from .errors import spell_notes
 from .options import check_output, computing, existing, reading
 from .output import say
 
+#: Options of `compare` that are for two samples, and what they are where nobody gave them.
+_OF_TWO = {
+    "test": "auto",
+    "kernel": None,
+    "criterion": "t",
+    "train": 0.5,
+    "swap": False,
+    "paired": False,
+    "names": None,
+    "items": None,
+    "keep": None,
+    "cost": False,
+    "fail_auc": None,
+    "fail_effect": None,
+}
+
 
 def run(options: argparse.Namespace) -> int:
     """Compare all groups of a table, write the page and the numbers, print the summary."""
@@ -25,10 +41,10 @@ def run(options: argparse.Namespace) -> int:
         raise InputError(
             "The groups of one table are compared, but there are two.", "Give one, or leave out {by}.", by=...
         )
-    unfit = {"test": "auto", "kernel": None, "paired": False, "names": None, "items": None, "keep": None, "cost": False}
-    given = next((name for name, value in unfit.items() if getattr(options, name) != value), None)
+    given = next((name for name, value in _OF_TWO.items() if getattr(options, name) != value), None)
     if given is not None:
-        raise InputError(f"--{given} is for two samples.", "Leave it out, or leave out {by}.", by=...)
+        flag = given.replace("_", "-")
+        raise InputError(f"--{flag} is for two samples.", "Leave it out, or leave out {by}.", by=...)
     check_level(options.alpha)
     check_output(options)
     with warnings.catch_warnings():

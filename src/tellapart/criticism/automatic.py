@@ -13,7 +13,7 @@ from .._util.errors import InputError
 from ..data import Source, reindex
 from ..data.mixed import display_names, mix_sources
 from ..data.options import ReadOptions
-from ..data.read import check_pair
+from ..data.read import check_pair, keep_pairs
 from ..data.shared import hash_rows
 from ..engine import Compute
 from ..stats.forms.distance import measure_distance
@@ -62,6 +62,8 @@ def compare_automatically(
     known = names or _two(display_names(opened.sources))
     chosen, noticed = find_notices(opened.sources, options.keep, known)
     sources = check_pair(*chosen)
+    if options.paired:
+        sources = keep_pairs(*sources)
     mixed, (x, y), encoding = mix_sources(sources, ("X", "Y"))
     mixed = replace(mixed, names=known)
     groups, strata = (opened.of_rows(kind, sources) for kind in ("groups", "strata"))

@@ -182,7 +182,7 @@ def compare(
 def _check_applicable(given: Mapping[str, Any], automatic: bool) -> None:
     """Complain about options of another test than the one chosen."""
     others = _LEARNED if automatic else _AUTOMATIC
-    odd = [name for name, default in others.items() if not (given[name] is default or given[name] == default)]
+    odd = [name for name, default in others.items() if not _is_default(given[name], default)]
     if odd:
         what = "a learned test" if automatic else "the automatic test"
         advice = "Name one with {test}." if automatic else "Leave {test} out."
@@ -191,6 +191,10 @@ def _check_applicable(given: Mapping[str, Any], automatic: bool) -> None:
             advice,
             test="ard" if automatic else ...,
         )
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    return value is default or (type(value) is type(default) and bool(value == default))
 
 
 def check_permutations(permutations: Any, alpha: float, swap: bool) -> None:

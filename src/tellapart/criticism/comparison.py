@@ -20,6 +20,7 @@ from ..data.tables import quote_names
 from ..engine import Compute, MemoryLike, computing
 from ..kernels import Kernel
 from ..stats.forms import FamilyVerdict
+from ..stats.pvalues import rejects
 from ..twosample import Finding, Findings, LearnedTest, TwoSampleResult
 from ..twosample.findings import FAMILIES
 from .exemplars import Exemplar, exemplars, row_numbers, where
@@ -146,7 +147,7 @@ class Comparison(Shown):
     @property
     def named_slices(self) -> tuple[Slice, ...]:
         """The slices that are said to differ in frequency."""
-        return tuple(one for one in self.slices if one.pvalue <= self.alpha) if self.reject() else ()
+        return tuple(one for one in self.slices if rejects(one.pvalue, self.alpha)) if self.reject() else ()
 
     @property
     def rows_x(self) -> Array:

@@ -139,6 +139,8 @@ def fold_auc(
         auc += weight * of_fold
         by_chance += weight * noise
         spread += weight * float(values[np.concatenate([x, y])].var())
+    if not pairs:  # so few units that each fold has rows of one sample only
+        return 0.5, (0.0, 1.0)
     of_units = np.bincount(units, weights=influence) / pairs
     share = min(1.0, by_chance / spread) if spread > 0 else 1.0
     variance = float(of_units @ of_units) * (1 + _AGAIN * share)

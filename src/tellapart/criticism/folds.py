@@ -12,6 +12,8 @@ FOLDS = 6
 #: Equal rows stay together where at least this share of all rows differ from each other: among few different rows,
 #: equal ones are no copies, but draws of the same value.
 _DIFFERENT = 0.2
+#: Groups are joined by equal rows where at least this share of them is left.
+_LINKED = 0.5
 
 
 def find_units(hashes: Array, given: Array | None) -> Array:
@@ -23,7 +25,12 @@ def find_units(hashes: Array, given: Array | None) -> Array:
     _, equal = np.unique(hashes, return_inverse=True)
     if equal.max() + 1 < _DIFFERENT * len(hashes):
         equal = np.arange(len(hashes))
-    return connect_labels(equal, equal if given is None else given)
+    if given is None:
+        return np.asarray(equal)
+    joined = connect_labels(equal, given)
+    # Equal rows of a few groups are copies. Where they link most groups to each other, they are draws of one value.
+    groups = np.unique(given, return_inverse=True)[1]
+    return joined if joined.max() + 1 >= _LINKED * (groups.max() + 1) else np.asarray(groups)
 
 
 def draw_folds(units: Array, labels: Array, rng: np.random.Generator) -> tuple[Array, int]:

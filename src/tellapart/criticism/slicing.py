@@ -41,6 +41,8 @@ _APART, _SIMPLE = 3.0, 0.9
 _CLUSTERS, _COMPONENTS, _WITNESS = 20, 20, 0.3
 #: Rows of each half that slices need.
 _FEWEST = 40
+#: The largest value that a tree of scikit-learn takes.
+_LARGEST = 3e38
 _BLOCK = 4_096
 
 
@@ -163,7 +165,7 @@ def _find_rules(
 
     rows = np.flatnonzero(fit.searched)
     rows = np.sort(rng.permutation(rows)[:_SEARCHED])
-    Z = points[torch.from_numpy(rows)].detach().cpu().flatten(1).double().numpy()
+    Z = points[torch.from_numpy(rows)].detach().cpu().flatten(1).double().clamp(-_LARGEST, _LARGEST).numpy()
     of_rows = labels[rows]
     least = max(_ROWS, math.ceil(_SHARE * len(rows)))
     seed = int(rng.integers(2**31))

@@ -20,7 +20,10 @@ Missing: TypeAlias = Literal["error", "indicator", "drop"]
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """The options of `read`, checked; ``seed`` stands for ``rng`` and ``max_memory`` is in bytes."""
+    """The options of `read`, checked; ``seed`` stands for ``rng`` and ``max_memory`` is in bytes.
+
+    ``paired`` is set by those who compare pairs: what is dropped of one sample is then dropped of the other.
+    """
 
     columns: tuple[str, ...] | None = None
     drop: tuple[str, ...] | None = None
@@ -32,6 +35,7 @@ class ReadOptions:
     batch_size: int = 256
     seed: int = 0
     max_memory: int | None = None
+    paired: bool = False
 
     @property
     def given(self) -> list[str]:

@@ -103,6 +103,7 @@ def as_points(
     at_least: int = 1,
     names: tuple[str, str] = ("X", "Y"),
     standardise: Standardise = False,
+    paired: bool = False,
     **reading: Any,
 ) -> tuple[Points, Points]:
     """Two samples that can be compared, as `as_pair` gives them; rows that can stay in their file are not read yet.
@@ -113,8 +114,10 @@ def as_points(
     ----------
     X, Y, at_least, names, standardise, **reading
         As in `as_pair`.
+    paired
+        Whether row i of X and row i of Y belong together.
     """
-    options = _check_options(reading)
+    options = replace(_check_options(reading), paired=paired)
     for data, name in zip((X, Y), names, strict=True):
         check_path(data, name)
     x: Points | None = _open_lazy(X, names[0], options, standardise)

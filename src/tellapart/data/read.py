@@ -132,7 +132,8 @@ def read_pair(X: Any, Y: Any, names: tuple[str, str] = ("X", "Y"), **reading: An
 
 def read_pair_with(X: Any, Y: Any, names: tuple[str, str], options: ReadOptions) -> tuple[Source, Source]:
     """Read two samples with options that are checked, and match them."""
-    return check_pair(*open_pair(X, Y, names, options))
+    pair = check_pair(*open_pair(X, Y, names, options))
+    return keep_pairs(*pair) if options.paired else pair
 
 
 def open_pair(X: Any, Y: Any, names: tuple[str, str], options: ReadOptions) -> tuple[Source, Source]:
@@ -155,6 +156,25 @@ def check_pair(x: Source, y: Source) -> tuple[Source, Source]:
     plain = _are_plain(x, y)
     x, y = (source if source.checked else replace(check_content(source), checked=True) for source in (x, y))
     return match_checked(x, y) if plain else match(x, y)
+
+
+def keep_pairs(x: Source, y: Source) -> tuple[Source, Source]:
+    """Rows whose partner is there too, where row i of one sample belongs to row i of the other."""
+    if x.total != y.total and x.total is not None and y.total is not None:
+        raise InputError(
+            f"paired=True is for pairs (X_i, Y_i), but {x.label} has {x.total} rows and {y.label} has {y.total}."
+        )
+    if np.array_equal(x.numbers, y.numbers):
+        return x, y
+    both, of_x, of_y = np.intersect1d(x.numbers, y.numbers, return_indices=True)
+    if not len(both):
+        raise InputError(f"No row of {x.label} has its partner in {y.label}: all were dropped or left out.")
+    kept = []
+    for source, places in ((x, of_x), (y, of_y)):
+        lost = len(source) - len(both)
+        note = (f"{lost} {'row was' if lost == 1 else 'rows were'} left out because the other of the pair was.",)
+        kept.append(replace(source.take(places), notes=(*source.notes, *(note if lost else ()))))
+    return kept[0], kept[1]
 
 
 def _are_plain(x: Source, y: Source) -> bool:
@@ -200,12 +220,13 @@ def open_source(data: Any, name: str, options: ReadOptions) -> Source:
     opened = use_format(request, find_format(request).open)
     content = _make_content(opened, request.label)
     numbers = opened.numbers
+    total = len(content) if numbers is None or options.max_rows is None else None
     if numbers is None:
         numbers = request.choose_rows(len(content))
         content = content if len(numbers) == len(content) else content.take(numbers)
     remarks = [f"{c.name!r} is {c.remark}." for c in content.columns if c.remark] if isinstance(content, Table) else []
     notes = (*opened.notes, *remarks)
-    source = Source(content, name, request.origin, numbers, opened.files, notes=notes, options=options)
+    source = Source(content, name, request.origin, numbers, opened.files, notes=notes, options=options, total=total)
     return _shape_images(_select_coordinates(source))
 
 

@@ -54,6 +54,8 @@ class Source:
         The file or folder it was read from, if any.
     numbers
         For each row its position in the user's data, counted from 0 (a header is not counted).
+    total
+        How many rows there were before any was dropped or left out; None where that is not known.
     files
         For each image of a folder its file, as seen from the folder.
     features
@@ -75,6 +77,7 @@ class Source:
     notes: tuple[str, ...] = ()
     options: ReadOptions = field(default_factory=ReadOptions)
     checked: bool = False
+    total: int | None = None
 
     def __post_init__(self) -> None:
         if len(self.numbers) != len(self.content):

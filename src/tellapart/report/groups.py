@@ -56,7 +56,7 @@ def contents(result: KSampleResult, by: str, alpha: float, command: str | None) 
                 "name": one.name,
                 "words": one.words,
                 "pvalue": as_pvalue(one.pvalue),
-                "sure": differ and rejects(one.pvalue, alpha),
+                "sure": one in named,
             }
             for one in result.coordinates[:_LISTED]
         ],

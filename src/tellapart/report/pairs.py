@@ -35,10 +35,9 @@ def pairs(c: Comparison, names: tuple[str, str]) -> Pairs | None:
     """The section "Which pairs go together differently?"; None where there are none to be looked at."""
     if not c.pairs:
         return None
-    reject = c.reject()
-    named = len(c.pairs.named(c.naming_level)) if reject else 0
+    named = len(c.named_pairs)
     shown = c.pairs[: max(SHOWN, min(named, _MOST))]
-    rows = rows_of(shown, c.naming_level, reject, c.pvalue_floor)
+    rows = rows_of(shown, c.naming_level, named > 0, c.pvalue_floor)
     drawn = [
         _scatters(c, one.columns, names) if row.named and k < _DRAWN else None
         for k, (row, one) in enumerate(zip(rows, shown, strict=True))

@@ -66,7 +66,9 @@ def _detail(c: Comparison) -> str:
     if c.learned is not None and len(c.learned.halves) > 1:
         found = f"{p}, from both halves together."
     else:
-        reach = int((np.asarray(c.null_distribution) >= c.statistic).sum())
+        null = np.asarray(c.null_distribution)
+        # As the p-value counts them, ties within rounding included.
+        reach = int((null >= c.statistic).sum()) if c.learned else round(c.pvalue * (len(null) + 1)) - 1
         look = "none looks" if not reach else "1 looks" if reach == 1 else f"{reach:,} look"
         drawn = f"{c.permutations:,} random relabellings of the {c.relabelled}"
         found = f"{p}: of {drawn}, {look} as different as the samples do."

@@ -117,6 +117,7 @@ def two_sample_test(
     options = check_reading({"features": features, "rng": seed, "max_memory": max_memory, **reading}, two_sample_test)
     check_draws(permutations)
     named = {"groups": groups, "strata": strata}
+    options = replace(options, paired=bool(paired))
     opened = open_with_labels([X, Y], ("X", "Y"), options, named, shared=True)
     design = Design.check(opened.mixed, opened.labels["groups"], opened.labels["strata"], paired, equal_groups, named)
     with computing(max_memory, cluster, progress, threads, title="two_sample_test") as compute:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -70,6 +71,12 @@ class Bets:
         self.betting.bet(self.features(rows.to(self.rows.dtype)), self.features(fresh))
         return count
 
+    def copy(self) -> Bets:
+        """Another that goes on from here."""
+        found = copy(self)
+        found.betting = self.betting.copy()
+        return found
+
     def to_dict(self) -> dict[str, Any]:
         """The state as plain values."""
         return {"used": self.used, "betting": self.betting.to_dict()}
@@ -132,6 +139,9 @@ def _features(forms: FixedForms, rows: Tensor) -> list[Array]:
         if member.family == "category":
             columns.append(F.numpy())
             continue
-        cosines = F.reshape(len(F), member.width // COSINES, COSINES)[:, :_COLUMNS, :2].flatten(1).numpy()
-        (columns if member.family == "coordinates" else components).append(cosines)
+        cosines = F.reshape(len(F), member.width // COSINES, COSINES)[:, :, :2]
+        if member.family == "coordinates":
+            columns.append(cosines[:, :_COLUMNS].flatten(1).numpy())
+        else:
+            components.append(cosines.flatten(1).numpy())
     return [*found, *(np.concatenate(group, axis=1) for group in (columns, components) if group)]

@@ -150,7 +150,7 @@ class Effects:
         if part.kind == "location":
             words = f"mostly {_word(unit, part.sign)} in {self.names[1]} (mean {told}, {widths})"
             return shift, of_shift, words, values
-        ratio = math.log(deviation[1] / deviation[0]) if deviation.min() > 0 else math.nan
+        ratio = _log_ratio(float(deviation[1]), float(deviation[0]))
         of_ratio = self._interval(ratio, float(self.variances.scale[c]))
         if part.kind == "scale" and _agrees(part, of_ratio):
             times = None if of_ratio is None else (math.exp(of_ratio[0]), math.exp(of_ratio[1]))
@@ -246,6 +246,13 @@ def _points(share: float) -> str:
     ('+7.3', '-100')
     """
     return f"{100 * share:+.2g}" if abs(share) < 0.995 else f"{100 * share:+.0f}"
+
+
+def _log_ratio(above: float, below: float) -> float:
+    """Infinite where one of them is 0."""
+    if above > 0 and below > 0:
+        return math.log(above / below)
+    return math.nan if above == below else math.copysign(math.inf, above - below)
 
 
 def _agrees(part: Part, interval: tuple[float, float] | None) -> bool:

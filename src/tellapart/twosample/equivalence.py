@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
 
@@ -148,6 +148,7 @@ def equivalence_test(
         )
     seed = seed_of(rng)
     options = check_reading({"rng": seed, "max_memory": max_memory, **reading}, equivalence_test)
+    options = replace(options, paired=bool(paired))
     opened = open_with_labels([X, Y], ("X", "Y"), options, {"groups": groups})
     mixed = opened.mixed
     design = Design.check(mixed, opened.labels["groups"], None, paired, False)

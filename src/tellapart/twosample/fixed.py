@@ -16,7 +16,7 @@ from ..data import Points, check_unchanged
 from ..engine import Compute, MemoryLike, computing
 from ..kernels import Gaussian, Kernel, as_kernel
 from ..learning.bandwidths import median_distance
-from ..stats.nulls import Null, NullDistribution, NullLike, Permutation, Problem, as_null
+from ..stats.nulls import Null, NullDistribution, NullLike, Paired, Permutation, Problem, as_null
 from ..stats.nulls.sequential import draw_until_decided
 from ..stats.pvalues import check_draws, check_level
 from .opening import Standardise, open_points
@@ -118,7 +118,15 @@ def mmd_test(
     check_permutations(permutations, chosen)
     seed = seed_of(rng)
     x, y = open_points(
-        X, Y, kernel, at_least=2, standardise=standardise, seed=seed, max_memory=max_memory, reading=reading
+        X,
+        Y,
+        kernel,
+        at_least=2,
+        standardise=standardise,
+        seed=seed,
+        max_memory=max_memory,
+        reading=reading,
+        paired=isinstance(chosen, Paired),
     )
     with computing(max_memory, cluster, progress, threads, title="mmd_test") as compute:
         found = choose_kernel(kernel, x, y, seed)

@@ -65,7 +65,10 @@ def name_samples(given: Any, word: str) -> tuple[tuple[str, ...], list[Any]] | N
     ((('model 0', 'model 1'), ['A', 'B']), None)
     """
     if isinstance(given, Mapping):
-        return tuple(map(str, given)), list(given.values())
+        names = tuple(map(str, given))
+        if len(set(names)) < len(names):
+            raise InputError(f"Two of the names {', '.join(map(repr, given))} are the same when written.")
+        return names, list(given.values())
     if isinstance(given, (list, tuple)):
         return tuple(f"{word} {k}" for k in range(len(given))), list(given)
     return None

@@ -20,6 +20,8 @@ Array: TypeAlias = "np.ndarray[Any, Any]"
 #: Sums over groups that are held together.
 _TOGETHER = 2**23
 _BLOCK = 1_024
+#: Share of mean squares below which a variance is rounding.
+_ROUNDING = 1e-14
 
 
 class Places(NamedTuple):
@@ -133,8 +135,10 @@ class Moments:
 
     @cached_property
     def deviations(self) -> Array:
-        """Standard deviations over what is there."""
-        return np.asarray(np.sqrt(np.maximum(self.found.squares.numpy() / self.counts - self.offsets**2, 0.0)))
+        """Standard deviations over what is there; 0 where a difference of squares leaves but rounding."""
+        squares = self.found.squares.numpy() / self.counts
+        variance = squares - self.offsets**2
+        return np.asarray(np.sqrt(np.where(variance > _ROUNDING * squares, variance, 0.0)))
 
     @cached_property
     def pairs(self) -> tuple[Array, Array, Array]:

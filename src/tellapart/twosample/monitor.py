@@ -100,7 +100,8 @@ class Monitor(Shown):
         self.max_memory, self.threads = max_memory, threads
         self.records: list[BatchRecord] = []
         self.bets = Bets(reference)
-        known = _read_state(self.state) if self.state is not None and self.state.exists() else None
+        self._written = None if self.state is None else _signature(self.state)
+        known = _read_state(self.state) if self.state is not None and self._written is not None else None
         self.seed = seed_of(rng) if known is None or rng is not None else _stored_seed(known)
         if known is not None:
             self._restore(known)
@@ -130,7 +131,9 @@ class Monitor(Shown):
             smallest = result.pvalue * (result.permutations + 1) <= _SMALLEST + 1e-9
             if smallest and self.control != "anytime" and self.deep > result.permutations == self.permutations:
                 result = self.reference.run(opened, self.deep, _derive(self.seed, number, 1), compute)
-        fresh = self.bets.add(opened.rows)
+        # Nothing changes before all of it is known and written: an interrupt, or a full disk, leaves what was there.
+        bets = self.bets.copy()
+        fresh = bets.add(opened.rows)
         pvalues = [*(one.pvalue for one in self.records), result.pvalue]
         level = spend_levels(pvalues, self.alpha, self.horizon)[-1] if self.control == "holm" else None
         named = result.named_columns(self.alpha)
@@ -143,27 +146,39 @@ class Monitor(Shown):
             pvalue_floor=result.pvalue_floor,
             permutations=result.permutations,
             level=level,
-            capital=self.bets.capital,
+            capital=bets.capital,
             fresh=fresh,
-            alarm=self._is_alarm(pvalues, level),
+            alarm=self._is_alarm(pvalues, level, bets),
             columns=tuple(describe_finding(one) for one in named),
             deviations=tuple({"kind": d.kind, "column": d.column, "count": d.count} for d in opened.deviations),
-            notes=(*result.notes, *self._notes(level, result.pvalue_floor)),
+            notes=(*result.notes, *self._notes(level, result.pvalue_floor, bets)),
         )
-        self.records.append(record)
+        records = [*self.records, record]
         if self.state is not None:
-            write_json(self.state, self._state())
+            self._write(self.state, bets, records)
+        self.bets, self.records = bets, records
         return record
 
-    def _is_alarm(self, pvalues: list[float], level: float | None) -> bool:
+    def _write(self, state: Path, bets: Bets, records: list[BatchRecord]) -> None:
+        """Write the state, unless another monitor has."""
+        if _signature(state) != self._written:
+            raise InputError(
+                f"The state in {state} was written by another monitor meanwhile: this batch is not counted.",
+                "Open the monitor again, and let one at a time use a {state}.",
+                state=...,
+            )
+        write_json(state, self._state(bets, records))
+        self._written = _signature(state)
+
+    def _is_alarm(self, pvalues: list[float], level: float | None, bets: Bets) -> bool:
         if self.control == "anytime":
-            return self.bets.capital >= 1 / self.alpha * (1 - 1e-12)
+            return bets.capital >= 1 / self.alpha * (1 - 1e-12)
         if self.control == "bh":
             return flag_history(pvalues, self.alpha)[-1]
         return rejects(pvalues[-1], level or 1e-300)
 
-    def _notes(self, level: float | None, floor: float) -> list[str]:
-        if self.control == "anytime" and not self.bets.left:
+    def _notes(self, level: float | None, floor: float, bets: Bets) -> list[str]:
+        if self.control == "anytime" and not bets.left:
             return ["All rows of the reference have been bet on: no more can be learned. Fit it with a larger keep=."]
         if level is not None and level < min(floor, 1 / (self.deep + 1)):
             return [
@@ -267,7 +282,7 @@ class Monitor(Shown):
         )
         return write_metrics(metrics, **labels)
 
-    def _state(self) -> dict[str, Any]:
+    def _state(self, bets: Bets, records: list[BatchRecord]) -> dict[str, Any]:
         """All that is needed to go on."""
         return {
             "format": FORMAT,
@@ -276,8 +291,8 @@ class Monitor(Shown):
             "control": self.control,
             "horizon": self.horizon,
             "seed": self.seed,
-            **self.bets.to_dict(),
-            "batches": [one.to_dict() for one in self.records],
+            **bets.to_dict(),
+            "batches": [one.to_dict() for one in records],
         }
 
     def _restore(self, known: Mapping[str, Any]) -> None:
@@ -316,6 +331,15 @@ class Monitor(Shown):
 def _derive(seed: int, number: int, which: int) -> int:
     """A seed for one test of one batch."""
     return int(np.random.SeedSequence([seed, number, which]).generate_state(1, np.uint64)[0] >> 1)
+
+
+def _signature(path: Path) -> tuple[int, int, int] | None:
+    """What changes when a file is written; None if there is none."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 def _read_state(path: Path) -> dict[str, Any]:

@@ -30,6 +30,7 @@ def open_points(
     seed: int,
     max_memory: MemoryLike,
     reading: dict[str, Any],
+    paired: bool = False,
 ) -> tuple[Points, Points]:
     """The two samples as points; ``seed`` decides which rows are drawn.
 
@@ -47,4 +48,4 @@ def open_points(
         reading = reading | {"rng": seed}
     if max_memory is not None:
         reading = reading | {"max_memory": max_memory}
-    return as_points(X, Y, at_least=at_least, standardise=standardise, **reading)
+    return as_points(X, Y, at_least=at_least, standardise=standardise, paired=paired, **reading)

@@ -26,7 +26,7 @@ from ..kernels import Grid, Kernel, Mixture, as_kernel
 from ..learning.bandwidths import median_distance
 from ..learning.fitting import Settings, learn_kernel
 from ..stats.formulas import estimate_from
-from ..stats.pvalues import check_level
+from ..stats.pvalues import check_level, rejects
 from ..stats.relative import relative_from
 from .findings import holm
 from .labels import name_samples
@@ -298,7 +298,7 @@ def _by_scale(
             closer, farther = (names[i], names[j]) if z <= 0 else (names[j], names[i])
             tests.append((closer, farther, _two_sided(abs(z))))
         adjusted = holm([p for *_, p in tests])
-        beats = tuple((a, b) for (a, b, _), p in zip(tests, adjusted, strict=True) if p <= alpha)
+        beats = tuple((a, b) for (a, b, _), p in zip(tests, adjusted, strict=True) if rejects(p, alpha))
         order = tuple(names[i] for i in values[:, k].argsort().tolist())
         found.append(Scale(bandwidth, factor, order, beats))
     return found

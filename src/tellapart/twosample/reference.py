@@ -174,6 +174,8 @@ class Reference:
     def open(self, batch: Any, name: str = "batch", schema: Strictness = "normal") -> Batch:
         """A batch as numbers, and where it deviates from the schema."""
         values, notes, deviations = self.contents.schema.read(batch, name, schema, self.features)
+        # A constant is what it was only in the precision of the reference.
+        values = values.to(self.contents.rows.dtype)
         return Batch(name, mark_others(values, self.contents.constants), notes, deviations)
 
     def run(self, batch: Batch, permutations: int, seed: int, compute: Compute) -> TwoSampleResult:

@@ -39,6 +39,8 @@ Array: TypeAlias = "np.ndarray[Any, Any]"
 
 #: Bytes that fitting takes for each number of a sketch, and the rows that it needs.
 _BYTES, _FEWEST = 128, 256
+#: Standard deviations beyond which values are alike: the squares of these, and their sums, are numbers of float32.
+_FARTHEST = 1e15
 
 
 @dataclass(frozen=True)
@@ -159,8 +161,9 @@ class FeaturePlan:
         )
 
     def scaled(self, block: Array) -> Tensor:
-        """Rows in the scale in which distances are measured."""
-        return torch.from_numpy(((block - self.centre) / self.divisor).astype(np.float32))
+        """Rows in the scale in which distances are measured; what float32 cannot tell is as far as it can."""
+        found = np.clip((block - self.centre) / self.divisor, -_FARTHEST, _FARTHEST)
+        return torch.from_numpy(found.astype(np.float32))
 
     @property
     def additive(self) -> bool:

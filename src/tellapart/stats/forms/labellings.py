@@ -271,9 +271,13 @@ def _arrangements(counts: list[int]) -> Iterator[tuple[int, ...]]:
     >>> list(_arrangements([1, 2]))
     [(0, 1, 1), (1, 0, 1), (1, 1, 0)]
     """
-    if not sum(counts):
-        yield ()
-    for label, left in enumerate(counts):
-        if left:
-            rest = [*counts[:label], left - 1, *counts[label + 1 :]]
-            yield from ((label, *others) for others in _arrangements(rest))
+    found = [label for label, count in enumerate(counts) for _ in range(count)]
+    while True:
+        yield tuple(found)
+        # The next one in the order of the alphabet: the last place that can grow does, and what follows starts again.
+        place = next((k for k in range(len(found) - 2, -1, -1) if found[k] < found[k + 1]), None)
+        if place is None:
+            return
+        larger = next(k for k in range(len(found) - 1, place, -1) if found[k] > found[place])
+        found[place], found[larger] = found[larger], found[place]
+        found[place + 1 :] = found[:place:-1]

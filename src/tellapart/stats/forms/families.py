@@ -113,11 +113,10 @@ class Judge:
             return None, []
         scores = np.concatenate(own)
         parts = self._parts(scores, kinds)
-        best = int(np.argmax(scores[:, self.observed]))
-        largest = Answer(power_mean(scores, COLUMNS_EXPONENT), f"column {best}")
         if len(scores) == 1:
-            return largest._replace(carrier="its only column"), parts
-        single = largest._replace(carrier=f"column:{','.join(map(str, kinds[best][0]))}")
+            return Answer(scores[0], "its only column"), parts
+        best = ",".join(map(str, kinds[int(np.argmax(scores[:, self.observed]))][0]))
+        single = Answer(power_mean(scores, COLUMNS_EXPONENT), f"column:{best}")
         weights = COLUMN_WEIGHTS if self.plan.layout.image_shape is None else PIXEL_WEIGHTS
         return self._with_all(single, together, weights), parts
 
@@ -132,7 +131,7 @@ class Judge:
         return self._with_all(single, self._together(members[0], shared, "components"), COLUMN_WEIGHTS)
 
     def _with_all(self, single: Answer, together: Answer | None, weights: tuple[float, float]) -> Answer:
-        """The largest of some columns, and all of them together."""
+        """The largest of some columns or pairs, and all of them together."""
         if together is None:
             return single
         both = np.stack([align(single.score), align(together.score)])
@@ -159,9 +158,7 @@ class Judge:
         total, varies = column_scores(squares.sum(0)[None])
         if len(used) == 1 or not varies[0]:
             return largest, parts
-        both = np.stack([align(largest.score), align(total[0])])
-        carrier = largest.carrier if both[0, self.observed] >= both[1, self.observed] else "all pairs together"
-        return Answer(power_mean(both, FLAT, PAIR_WEIGHTS), carrier), parts
+        return self._with_all(largest, Answer(total[0], "all pairs together"), PAIR_WEIGHTS), parts
 
     def _parts(self, scores: Array, kinds: list[tuple[tuple[int, ...], str, int]]) -> list[Part]:
         adjusted, alone = step_down(scores, self.observed), rank_pvalue(scores, self.observed)

@@ -385,6 +385,15 @@ def test_several_samples():
     assert ta.k_sample_test([frame[frame.kind == k].drop(columns="kind") for k in "abc"], rng=0).pvalue == 0.001
 
 
+def test_two_of_several_samples_that_share_no_stratum():
+    rng = np.random.default_rng(0)
+    samples = {name: rng.normal(size=(20, 2)) for name in "abc"}
+    strata = np.r_[np.zeros(20), np.tile([0, 1], 10), np.ones(20)]
+    found = ta.k_sample_test(samples, strata=strata, permutations=99, rng=0)
+    assert [one.names for one in found.pairwise] == [("a", "b"), ("b", "c")]
+    assert any("a and c were not compared with each other" in note for note in found.notes)
+
+
 def test_two_samples_are_two_of_several():
     X, Y = normal(40, 2, 0), normal(50, 2, 1)
     a, b = ta.two_sample_test(X, Y, 99, rng=0), ta.k_sample_test([X, Y], permutations=99, rng=0)

@@ -179,6 +179,14 @@ def test_features_of_chosen_columns():
     assert reference.test(longer, 99, rng=0).pvalue == 0.01
 
 
+def test_a_date_is_no_number():
+    frame = pd.DataFrame({"x": np.random.default_rng(0).normal(size=200), "y": np.arange(200) % 7.0})
+    reference = ta.Reference.fit(frame, rng=0, missing="indicator")
+    batch = frame[:50].assign(x=pd.Timestamp("2024-01-01"))
+    found = reference.open(batch, schema="lenient").rows
+    assert found[:, 0].max() < 10  # and not 19,723 days
+
+
 def test_lenient_compares_what_is_missing():
     reference = ta.Reference.fit(table(600), missing="indicator", rng=0)
     for batch in (table(50, 3).drop(columns="age"), table(50, 3).assign(age="old")):

@@ -319,6 +319,8 @@ def _as_kind(column: Column, kind: str) -> Column:
     if kind == "text":
         cells = np.array([column.cell(i) or None for i in range(len(column))], object)
         return column_from_array(column.name, cells, column.name, categorical=True)
+    if "date" in (column.kind, kind) and column.kind != "text":  # days since 1970 are no measurement, nor is one a day
+        return Column(column.name, kind, np.full(len(column), np.nan))  # type: ignore[arg-type]
     if column.kind != "text":
         return replace(column, kind=kind)  # type: ignore[arg-type]
     numbers = np.array([*map(_number, column.levels), np.nan])

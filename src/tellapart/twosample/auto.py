@@ -20,7 +20,7 @@ from ..data.mixed import Mixed
 from ..data.options import check_reading
 from ..engine import Compute, MemoryLike, computing
 from ..kernels import Kernel, as_kernel
-from ..stats.forms import Layout, Verdict, draw_labellings, judge_rows, pool_rows
+from ..stats.forms import Layout, NothingToExchange, Verdict, draw_labellings, judge_rows, pool_rows
 from ..stats.pvalues import check_draws
 from .designs import Design
 from .effects import Effects
@@ -185,13 +185,17 @@ def k_sample_test(
     given = as_kernels(kernels)
     with computing(max_memory, cluster, progress, threads, title="k_sample_test") as compute:
         ran = run_auto(mixed, design, permutations, given, seed, compute)
-        tests = []
+        tests: list[TwoSampleResult] = []
         if pairwise and len(mixed.points) > 2:
             for i, j in combinations(range(len(mixed.points)), 2):
                 some = replace(mixed, points=(mixed.points[i], mixed.points[j]), names=(mixed.names[i], mixed.names[j]))
                 part = design.take([i, j], [len(points) for points in mixed.points])
                 quiet = replace(compute, progress=None)
-                tests.append(run_two_sample_test(some, part, permutations, given, seed, quiet, time.perf_counter()))
+                try:
+                    tests.append(run_two_sample_test(some, part, permutations, given, seed, quiet, time.perf_counter()))
+                except NothingToExchange as error:
+                    note = f"{some.names[0]} and {some.names[1]} were not compared with each other. {error.problem}"
+                    ran["notes"] = (*ran["notes"], note)
     check_unchanged(*mixed.points)
     adjusted = holm([test.pvalue for test in tests])
     of_two = tuple(

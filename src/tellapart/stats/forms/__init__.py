@@ -13,7 +13,7 @@ and `features` all of them; `spectral` has the forms, `scores` their tails and m
 
 from .families import Part
 from .features import Layout
-from .labellings import Labellings, draw_labellings
+from .labellings import Labellings, NothingToExchange, draw_labellings
 from .scores import tied_up_to
 from .verdict import FamilyVerdict, Pooled, Verdict, judge_rows, pool_rows
 
@@ -21,6 +21,7 @@ __all__ = [
     "FamilyVerdict",
     "Labellings",
     "Layout",
+    "NothingToExchange",
     "Part",
     "Pooled",
     "Verdict",

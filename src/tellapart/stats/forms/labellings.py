@@ -19,6 +19,10 @@ Array: TypeAlias = "np.ndarray[Any, Any]"
 _TOGETHER = 2**22
 
 
+class NothingToExchange(InputError):
+    """Only the observed labelling is allowed."""
+
+
 @dataclass(frozen=True, eq=False)
 class Labellings:
     """Labellings of N rows as columns, the observed one at a place that was drawn uniformly.
@@ -151,7 +155,7 @@ def draw_labellings(
     distinct = _count_distinct(counts)
     if distinct == 1:
         what = "no stratum has rows of two samples" if groups is None else "no group may change places with another"
-        raise InputError(f"There is nothing to exchange: {what}.")
+        raise NothingToExchange(f"There is nothing to exchange: {what}.")
     complete = distinct <= permutations + 1
     count = int(distinct) if complete else permutations + 1
     if complete:

@@ -199,6 +199,14 @@ def test_effects_are_those_of_the_columns():
     assert {one.name: one.words for one in other.coordinates}["0"].startswith("smaller in Y, -")
 
 
+def test_deviations_of_samples_that_are_far_apart():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(60, 2)), rng.normal(size=(50, 2)) + 1e8
+    found = ta.two_sample_test(X, Y, 99, rng=0).coordinates
+    for one in found:
+        assert one.values["SD"] == pytest.approx((X[:, int(one.name)].std(), Y[:, int(one.name)].std()), rel=1e-6)
+
+
 def test_a_column_without_variation_comes_first():
     X, Y = normal(40, 3, 0), normal(40, 3, 1) + np.array([1.5, 0, 1])
     X[:, 1], Y[:, 1] = 0, 1

@@ -33,7 +33,7 @@ class Places(NamedTuple):
 
 
 class MomentSums(NamedTuple):
-    """Of each sample: rows, sums and squares of all columns less a centre, and for each pair its own six sums.
+    """Of each sample: rows, sums and squares of all columns less its centre, and for each pair its own six sums.
 
     A value that is missing counts for nothing.
     """
@@ -58,7 +58,7 @@ class MomentReduction:
 
     def start(self) -> MomentSums:
         """Zeros."""
-        d, p, k = len(self.centre), len(self.places.first), self.samples
+        d, p, k = self.centre.shape[1], len(self.places.first), self.samples
         shapes: tuple[tuple[int, ...], ...] = ((k, 1), (k, d), (k, d), (k, d), (k, d), (k, 6, p))
         return MomentSums(*(torch.zeros(shape, dtype=torch.float64) for shape in shapes))
 
@@ -67,12 +67,12 @@ class MomentReduction:
         for k in range(self.samples):
             of_sample = torch.from_numpy(self.labels[rows] == k)
             raw = block[of_sample].double()
-            Z, there = centred(raw, self.centre, self.places.gaps)
+            Z, there = centred(raw, self.centre[k], self.places.gaps)
             w: Any = 1.0 if self.weights is None else torch.from_numpy(self.weights[rows])[of_sample, None]
             total = float(len(Z) if self.weights is None else w.sum())
             sums.rows[k] += total
             sums.there[k] += total if there is None else (w * there).sum(0)
-            sums.plain[k] += (w * (raw - self.centre)).sum(0)
+            sums.plain[k] += (w * (raw - self.centre[k])).sum(0)
             sums.sums[k] += (w * Z).sum(0)
             sums.squares[k] += (w * Z**2).sum(0)
             sums.pairs[k] += torch.stack([(w * part).sum(0) for part in pair_terms(Z, there, self.places)])
@@ -120,7 +120,7 @@ class Moments:
 
     @cached_property
     def offsets(self) -> Array:
-        """Means less the centre, over what is there."""
+        """Means less the sample's centre, over what is there."""
         return np.asarray(self.found.sums.numpy() / self.counts)
 
     @cached_property
@@ -200,12 +200,23 @@ def sum_moments(
     points: Points, labels: Array, samples: int, places: Places, compute: Compute, weights: Array | None = None
 ) -> Moments:
     """The moments of each sample, in one pass."""
-    centre = points[:_BLOCK].detach().cpu().flatten(1).double().mean(0)
-    width, pairs = len(centre), len(places.first)
+    centre = _find_centres(points, labels, samples)
+    width, pairs = centre.shape[1], len(places.first)
     size = Size(8 * samples * (4 * width + 6 * pairs), 40 * (width + 2 * pairs), 10.0 * (width + 2 * pairs))
     return Moments(
         reduce_rows(MomentReduction(labels, samples, centre, places, weights), points, size, compute), centre
     )
+
+
+def _find_centres(points: Points, labels: Array, samples: int) -> Tensor:
+    """For each sample a row near its mean, so that squares are small: the mean of its first rows, or of all first."""
+    block = points[:_BLOCK].detach().cpu().flatten(1).double()
+    found = block.mean(0).repeat(samples, 1)
+    for k in range(samples):
+        of_sample = torch.from_numpy(labels[: len(block)] == k)
+        if of_sample.any():
+            found[k] = block[of_sample].mean(0)
+    return found
 
 
 def sum_variances(
@@ -261,7 +272,7 @@ class Influence:
 
     def _of_sample(self, raw: Tensor, k: int, sign: float) -> Tensor:
         m = self.moments
-        Z, there = centred(raw, m.centre, self.places.gaps)
+        Z, there = centred(raw, m.centre[k], self.places.gaps)
         counts, offsets, deviations = (torch.from_numpy(part[k]) for part in (m.counts, m.offsets, m.deviations))
         within, shift = torch.from_numpy(self.within), torch.from_numpy(self.shift)
         total = torch.from_numpy(m.counts.sum(0))

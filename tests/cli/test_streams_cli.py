@@ -138,6 +138,7 @@ def test_without_a_state(folder, capsys):
         (["compare", "--by", "weather", "day0.csv"], "weather"),
         (["compare", "--by", "town", "day0.csv", "day1.csv"], "--by"),
         (["compare", "--by", "town", "day0.csv", "--paired"], "--paired"),
+        (["test", "day0.csv", "day1.csv", "--alpha", "0.0001"], "Give at least --permutations 9999"),
         (["compare", "--by", "town", "day0.csv", "--fail-auc", "0.6"], "--fail-auc is for two samples"),
         (["compare", "--by", "town", "day0.csv", "--fail-effect", "0.6"], "--fail-effect is for two samples"),
     ],

@@ -436,6 +436,25 @@ def test_words_do_not_claim_what_the_interval_leaves_open():
     assert "mostly" not in few.words
 
 
+@pytest.mark.parametrize("rows", [1, 2, 4])
+def test_intervals_of_effects_within_small_strata(rows):
+    """One answer to each prompt, or a few: the interval of a shift holds, and is no point."""
+    covered, widths = 0, []
+    for seed in range(60):
+        rng = np.random.default_rng([rows, seed])
+        strata = np.repeat(np.arange(60 // rows), rows)
+        centre = 2 * rng.normal(size=60 // rows)[strata, None]
+        X, Y = (centre + rng.normal(size=(60, 1)) + shift for shift in (0.0, 0.5))
+        one = ta.two_sample_test(X, Y, 19, strata=np.r_[strata, strata], rng=0).coordinates[0]
+        if one.kind == "scale":  # of which the effect is another
+            continue
+        sd = np.sqrt((X.var() + Y.var()) / 2)
+        covered += one.interval[0] <= 0.5 / sd <= one.interval[1]
+        widths.append(one.interval[1] - one.interval[0])
+    assert covered / len(widths) >= 0.85
+    assert np.median(widths) > 0.2
+
+
 def test_effects_are_those_within_strata():
     rng = np.random.default_rng(0)
 

@@ -153,3 +153,29 @@ def test_level_of_equally_far_models(kernel, repetitions):
         shift = np.array([0.5, 0])
         found += ta.rank(real, [a + shift, b - shift], kernel, measures=False, rng=k).pairs[0].pvalue <= 0.05
     assert found / repetitions <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / repetitions)
+
+
+def test_texts_are_ranked_by_features():
+    rng = np.random.default_rng(0)
+    words = ["yes", "no", "perhaps", "surely", "never"]
+
+    def texts(end):
+        return [" ".join(rng.choice(words, 5)) + end for _ in range(60)]
+
+    features = ta.features.hashing_ngrams()
+    found = ta.rank(texts(""), {"dots": texts("."), "same": texts("")}, features=features, rng=0)
+    assert found.models[0].name == "same"
+    assert (
+        ta.k_sample_test([texts(""), texts(""), texts(".")], features=features, permutations=99, rng=0).pvalue == 0.01
+    )
+    reference = ta.Reference.fit(texts(""), features=features, rng=0)
+    assert reference.test(texts("."), permutations=99, rng=0).pvalue == 0.01
+
+
+def test_models_that_copy_are_told_of():
+    rng = np.random.default_rng(0)
+    real = rng.normal(size=(200, 3))
+    found = ta.rank(
+        real, {"copies": np.r_[real[:100], rng.normal(size=(100, 3))], "fresh": rng.normal(size=(200, 3))}, rng=0
+    )
+    assert any("a model that copies is ranked too well" in note for note in found.notes)

@@ -197,7 +197,7 @@ def _is_default(value: Any, default: Any) -> bool:
     return value is default or (type(value) is type(default) and bool(value == default))
 
 
-def check_permutations(permutations: Any, alpha: float, swap: bool) -> None:
+def check_permutations(permutations: Any, alpha: float, swap: bool = False) -> None:
     """Complain where so few permutations cannot find anything."""
     check_draws(permutations)
     tests = 1 + swap

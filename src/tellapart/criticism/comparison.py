@@ -315,7 +315,8 @@ class Comparison(Shown):
         end = f"seed {self.settings.seed}, {self.seconds:.1f} s."
         if self.learned is None:
             exchanged = "" if self.relabelled == "rows" else f"Labels of {self.relabelled} were exchanged. "
-            return f"{exchanged}Every row was used: {len(self.x):,} of {first} and {len(self.y):,} of {second}, {end}"
+            used = "Rows that were drawn" if self.settings.reading.max_rows else "Every row was used"
+            return f"{exchanged}{used}: {len(self.x):,} of {first} and {len(self.y):,} of {second}, {end}"
         split = self.learned.split
         text = (
             f"Learned from {len(split.train_x)} + {len(split.train_y)} rows, tested on "

@@ -255,14 +255,12 @@ def _read_sources(data: Sequence[Any], names: Sequence[str], options: ReadOption
 def _concatenate(sources: Sequence[Source]) -> Source:
     """Matched sources as one, for an encoding to be fitted on."""
     first = sources[0]
-    if len(sources) == 1:
+    if len(sources) == 1 or first.features is not None or isinstance(first.content, Images):
         return first
     if isinstance(first.content, Table):
         tables = [source.content for source in sources if isinstance(source.content, Table)]
         columns = zip(*(table.columns for table in tables), strict=True)
         return Source(Table(tuple(_concatenate_columns(parts) for parts in columns)), options=first.options)
-    if first.features is not None or isinstance(first.content, Images):
-        return first
     contents = [source.content for source in sources if isinstance(source.content, Rows)]
     return Source(
         replace(contents[0], values=np.concatenate([part.values for part in contents])), options=first.options

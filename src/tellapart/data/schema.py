@@ -153,7 +153,7 @@ class Schema:
         if features is not None:
             # Columns are chosen before the function sees them; else afterwards, so that a missing one can be counted.
             options = replace(options, columns=self.wanted, drop=self.dropped or None)
-        source = replace(open_source(batch, name, replace(options, features=None)), options=options)
+        source = open_source(batch, name, options)
         deviations: list[Deviation] = []
         if self.kind == "table":
             source, deviations = self._as_table(source)

@@ -98,7 +98,14 @@ def connect_labels(first: Array, second: Array) -> Array:
             return np.asarray(np.unique(found, return_inverse=True)[1].reshape(-1))
 
 
-def note_shared(data: Sequence[Any], points: Sequence[Points], names: Sequence[str]) -> tuple[str, ...]:
+#: What comes of rows that two samples share.
+LESS_IS_SEEN = "the test then sees less than there is"
+COPIES_WIN = "its distance is then too small, and a model that copies is ranked too well"
+
+
+def note_shared(
+    data: Sequence[Any], points: Sequence[Points], names: Sequence[str], so: str = LESS_IS_SEEN
+) -> tuple[str, ...]:
     """A note where two samples are one file, or have rows in common. Rows that stay in their files are not read."""
     if all(map(is_path, data)) and Path(os.fsdecode(data[0])).resolve() == Path(os.fsdecode(data[1])).resolve():
         return (f"The same file was given twice: {os.fsdecode(data[0])}.",)
@@ -108,10 +115,10 @@ def note_shared(data: Sequence[Any], points: Sequence[Points], names: Sequence[s
     if found is None:
         return ()
     if found.in_x == len(points[0]) and found.in_y == len(points[1]):
-        return (f"{names[0]} and {names[1]} have the same rows.",)
+        return (f"{names[0]} and {names[1]} have the same rows: {so}.",)
     return (
         f"{found.in_x:,} of the {found.m:,} rows of {names[0]} are in {names[1]} too. Rows that both have were not "
-        "drawn independently: the test then sees less than there is.",
+        f"drawn independently: {so}.",
     )
 
 

@@ -13,7 +13,6 @@ from ..stats.forms.constants import MAX_PAIRS
 from .findings import Row, rows_of
 from .svg import Markup, tag
 from .values import values_of
-from .words import percent
 
 #: Pairs in the page; of these, those seen at once; those that are drawn; and points of a drawing.
 _MOST, SHOWN, _DRAWN, _POINTS = 100, 10, 8, 300
@@ -64,7 +63,8 @@ def _lead(c: Comparison, named: int) -> str:
     verb = "goes" if named == 1 else "go"
     return (
         f"Two columns may each look the same in both samples and still go together differently. {looked}: {named:,} "
-        f"{verb} together differently. The p-values hold for all pairs together, at level {percent(c.alpha)}."
+        f"{verb} together differently. The p-values hold for all pairs together; a pair is named from p = "
+        f"{c.naming_level:.3g} down, as columns have the other half of the level."
     )
 
 

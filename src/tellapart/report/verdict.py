@@ -90,7 +90,8 @@ def _tiles(c: Comparison) -> list[Tile]:
         Tile(f"{distance[0].upper()}{distance[1:]}", number(c.distance), reach or "under the learned kernel"),
     ]
     if c.learned is None:
-        return [*tiles, Tile("Rows", f"{len(c.x):,} + {len(c.y):,}", "all of them tested")]
+        used = "drawn at random" if c.settings.reading.max_rows else "all of them tested"
+        return [*tiles, Tile("Rows", f"{len(c.x):,} + {len(c.y):,}", used)]
     split = c.learned.split
     learned = f"learned from {len(split.train_x):,} + {len(split.train_y):,} others"
     return [*tiles, Tile("Rows tested", f"{len(split.test_x):,} + {len(split.test_y):,}", learned)]

@@ -74,8 +74,8 @@ def two_sample_test(
         A label for each row likewise: the site, day or prompt that it comes from. Labels are exchanged within strata,
         so that a difference between strata is no evidence. A group must lie in one stratum.
     paired
-        Rows i of X and of Y belong together: before and after. They are exchanged with each other only, and where one is
-        dropped (``missing="drop"``) so is the other.
+        Rows i of X and of Y belong together: before and after. They are exchanged with each other only, and where one
+        is dropped (``missing="drop"``) so is the other.
     equal_groups
         Exchange only groups with the same number of rows, where sizes may differ between the samples.
     features

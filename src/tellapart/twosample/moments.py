@@ -244,7 +244,7 @@ def sum_variances(
     if units is not None:
         found = _by_unit(influence, points, labels, units)
     elif strata is not None:
-        found = alone - _between_strata(influence, points, labels, strata)
+        found = _within_strata(influence, points, labels, strata, size, compute)
     if weights is not None:  # beside rows that count alike
         alone = alone / np.mean(weights**2)
     location, scale, plain, correlation = (part.numpy() for part in found.split([width, width, width, pairs]))
@@ -305,6 +305,7 @@ class SquaredInfluence:
 
     influence: Influence
     labels: Array
+    scale: Tensor | None = None
 
     def start(self) -> Tensor:
         """Zeros."""
@@ -312,7 +313,8 @@ class SquaredInfluence:
 
     def add(self, sums: Tensor, rows: slice, block: Tensor) -> Tensor:
         """The sums with those of a block."""
-        return sums + (self.influence(block, self.labels, rows) ** 2).sum(0)
+        squares = self.influence(block, self.labels, rows) ** 2
+        return sums + (squares if self.scale is None else squares * self.scale[rows, None]).sum(0)
 
     def join(self, left: Tensor, right: Tensor) -> Tensor:
         """The sum of both."""
@@ -326,10 +328,20 @@ def _by_unit(influence: Influence, points: Points, labels: Array, units: Array) 
     return _sums_of_squares(influence, points, labels, numbers, np.ones(count)) * count / max(count - 1, 1)
 
 
-def _between_strata(influence: Influence, points: Points, labels: Array, strata: Array) -> Tensor:
-    """What strata of different means add to sums of squares over rows, but not to the variance of effects in them."""
+def _within_strata(
+    influence: Influence, points: Points, labels: Array, strata: Array, size: Size, compute: Compute
+) -> Tensor:
+    """Sums of squares about the means of strata: that these differ adds nothing to the variance of effects in them.
+
+    A row that is alone of its sample in a stratum says nothing of the variance there: its square counts in full, which
+    is too much rather than too little.
+    """
     cells = np.unique(2 * strata.astype(np.int64) + labels, return_inverse=True)[1].reshape(-1)
-    return _sums_of_squares(influence, points, labels, cells, 1 / np.bincount(cells))
+    count = np.bincount(cells)
+    larger = np.where(count > 1, count / np.maximum(count - 1, 1), 1.0)
+    scaled = SquaredInfluence(influence, labels, torch.from_numpy(larger[cells]))
+    squares: Tensor = reduce_rows(scaled, points, size, compute)
+    return squares - _sums_of_squares(influence, points, labels, cells, np.where(count > 1, larger / count, 0.0))
 
 
 def _sums_of_squares(influence: Influence, points: Points, labels: Array, numbers: Array, scale: Array) -> Tensor:

@@ -20,7 +20,7 @@ from .._util.rng import RNG, seed_of
 from ..data import Points, check_unchanged, take_rows
 from ..data.mixed import Mixed, open_mixed
 from ..data.options import check_reading
-from ..data.shared import note_shared
+from ..data.shared import COPIES_WIN, note_shared
 from ..engine import Compute, MemoryLike, Sums, computing
 from ..kernels import Grid, Kernel, Mixture, as_kernel
 from ..learning.bandwidths import median_distance
@@ -114,7 +114,7 @@ def rank(
     more = [
         note
         for name, given, part in zip(names, data, mixed.points[1:], strict=True)
-        for note in note_shared((reference, given), (mixed.points[0], part), ("the reference", name))
+        for note in note_shared((reference, given), (mixed.points[0], part), ("the reference", name), COPIES_WIN)
     ]
     if kernel is None or isinstance(kernel, str):
         mixed = _on_one_scale(mixed)

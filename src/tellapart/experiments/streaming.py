@@ -28,7 +28,7 @@ from ..data import datasets
 from ..kernels import Gaussian
 from ..stats.estimators import block_estimate
 from ..twosample import mmd_test
-from .figures import new_figure
+from .figures import new_figure, plain_ticks
 from .parts import command, part
 
 ALPHA, POWER = 0.05, 0.9
@@ -189,5 +189,6 @@ def draw(result: dict[str, Any], out: Path) -> None:
             panel.plot(ends, ends, color="#0072B2", linewidth=1, label="quadratic time itself")
             panel.plot(ends, ends**2, color="#888888", linestyle=":", label="its square")
             panel.set(title=about["title"], xscale="log", yscale="log", xlabel="rows needed in quadratic time")
+            plain_ticks(panel.xaxis)
             panel.legend(frameon=False, fontsize=8)
         panels[0].set_ylabel(f"rows needed for power {POWER}")

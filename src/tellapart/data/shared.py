@@ -115,7 +115,8 @@ def note_shared(
     if found is None:
         return ()
     if found.in_x == len(points[0]) and found.in_y == len(points[1]):
-        return (f"{names[0]} and {names[1]} have the same rows: {so}.",)
+        more = "" if so == LESS_IS_SEEN else f": {so}"
+        return (f"{names[0]} and {names[1]} have the same rows{more}.",)
     return (
         f"{found.in_x:,} of the {found.m:,} rows of {names[0]} are in {names[1]} too. Rows that both have were not "
         f"drawn independently: {so}.",

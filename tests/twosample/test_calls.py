@@ -200,3 +200,11 @@ def test_no_reference(tmp_path):
     (tmp_path / "may.csv").write_text("a,b\n1,2\n")
     with pytest.raises(ValueError, match=r"may.csv is not a reference, or damaged. Give a file that .* Reference.save"):
         ta.Reference.load(tmp_path / "may.csv")
+
+
+@pytest.mark.parametrize("call", [ta.two_sample_test, ta.compare])
+@pytest.mark.parametrize("paired", ["id", np.arange(20)])
+def test_what_pairs_rows_is_yes_or_no(call, paired):
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    with pytest.raises(TypeError, match="paired must be True"):
+        call(X, X[:10], paired=paired)

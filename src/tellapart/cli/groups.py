@@ -10,21 +10,11 @@ from .errors import spell_notes
 from .options import check_output, computing, existing, reading
 from .output import say
 
-#: Options of `compare` that are for two samples, and what they are where nobody gave them.
-_OF_TWO = {
-    "test": "auto",
-    "kernel": None,
-    "criterion": "t",
-    "train": 0.5,
-    "swap": False,
-    "paired": False,
-    "names": None,
-    "items": None,
-    "keep": None,
-    "cost": False,
-    "fail_auc": None,
-    "fail_effect": None,
-}
+#: Options of `compare` that are for two samples.
+_OF_TWO = (
+    *("test", "kernel", "criterion", "train", "swap", "paired", "names", "items", "keep", "cost"),
+    *("fail_auc", "fail_effect"),
+)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -41,7 +31,8 @@ def run(options: argparse.Namespace) -> int:
         raise InputError(
             "The groups of one table are compared, but there are two.", "Give one, or leave out {by}.", by=...
         )
-    given = next((name for name, value in _OF_TWO.items() if getattr(options, name) != value), None)
+    usual = options.parser.get_default
+    given = next((name for name in _OF_TWO if getattr(options, name) != usual(name)), None)
     if given is not None:
         flag = given.replace("_", "-")
         raise InputError(f"--{flag} is for two samples.", "Leave it out, or leave out {by}.", by=...)

@@ -46,12 +46,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Test, write the numbers, print the summary."""
     from .._util.files import atomic_write_text, check_writable
-    from ..criticism.comparing import check_permutations
-    from ..stats.pvalues import check_level
+    from ..stats.pvalues import check_level, check_reach
     from ..twosample import two_sample_test
 
     check_level(options.alpha)
-    check_permutations(options.permutations, options.alpha)
+    check_reach(options.permutations, options.alpha)
     to_stdout = options.json == "-"
     # Better to fail now than after the work.
     if options.json is not None and not to_stdout:

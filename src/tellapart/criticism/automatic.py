@@ -19,7 +19,7 @@ from ..engine import Compute
 from ..stats.forms.distance import measure_distance
 from ..stats.forms.features import Layout
 from ..twosample.auto import as_kernels, run_two_sample_test
-from ..twosample.designs import Design
+from ..twosample.designs import Design, check_paired
 from .comparison import Comparison
 from .crossfit import cross_fit
 from .folds import find_units
@@ -62,7 +62,7 @@ def compare_automatically(
     known = names or _two(display_names(opened.sources))
     chosen, noticed = find_notices(opened.sources, options.keep, known)
     sources = check_pair(*chosen)
-    if options.paired:
+    if check_paired(options.paired):
         sources = keep_pairs(*sources)
     mixed, (x, y), encoding = mix_sources(sources, ("X", "Y"))
     mixed = replace(mixed, names=known)

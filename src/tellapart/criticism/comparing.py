@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
@@ -16,7 +15,7 @@ from ..data.options import Missing, check_options
 from ..data.tables import as_names
 from ..engine import MemoryLike, computing
 from ..learning import Criterion, fitting
-from ..stats.pvalues import check_draws, check_level
+from ..stats.pvalues import check_level, check_reach
 from .automatic import AutomaticOptions, compare_automatically
 from .comparison import Comparison
 from .learned import LearnedOptions, compare_learned
@@ -155,7 +154,7 @@ def compare(
     automatic = isinstance(test, str) and test == "auto"
     given = locals()
     _check_applicable(given, automatic)
-    check_permutations(permutations, alpha, swap)
+    check_reach(permutations, alpha, tests=1 + swap)
     reading = check_options(
         columns=columns,
         drop=drop,
@@ -195,16 +194,3 @@ def _check_applicable(given: Mapping[str, Any], automatic: bool) -> None:
 
 def _is_default(value: Any, default: Any) -> bool:
     return value is default or (type(value) is type(default) and bool(value == default))
-
-
-def check_permutations(permutations: Any, alpha: float, swap: bool = False) -> None:
-    """Complain where so few permutations cannot find anything."""
-    check_draws(permutations)
-    tests = 1 + swap
-    if permutations < tests / alpha - 1 - 1e-9:
-        raise InputError(
-            f"With {permutations} permutations p is at least {tests / (permutations + 1):.3g}, so nothing can "
-            f"be found at level {alpha:g}.",
-            "Give at least {permutations}.",
-            permutations=math.ceil(tests / alpha) - 1,
-        )

@@ -12,9 +12,8 @@ from .._util.rng import RNG, seed_of
 from ..data.options import Missing, check_options
 from ..engine import Cost, MemoryLike, computing
 from ..learning import Criterion, fitting
-from ..stats.pvalues import check_level
+from ..stats.pvalues import check_level, check_reach
 from ..twosample.costs import cost_of_learned_test
-from .comparing import check_permutations
 from .learned import LearnedOptions
 from .reading import Standardise, prepare
 
@@ -57,7 +56,7 @@ def compare_cost(
         As in `compare`.
     """
     check_level(alpha)
-    check_permutations(permutations, alpha, swap)
+    check_reach(permutations, alpha, tests=1 + swap)
     if isinstance(kernel, str) and kernel == "witness":
         raise InputError("A witness is tested without tiles, in a moment: there is nothing to estimate.")
     reading = check_options(

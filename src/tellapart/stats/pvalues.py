@@ -34,6 +34,18 @@ def check_draws(count: Any, name: str = "permutations", otherwise: str = "") -> 
         raise InputError(f"{name} must be at most {MOST_DRAWS:,}, but is {count}.")
 
 
+def check_reach(permutations: Any, alpha: float, tests: int = 1) -> None:
+    """Complain where so few permutations cannot find anything, with p-values adjusted for some tests."""
+    check_draws(permutations)
+    if permutations < tests / alpha - 1 - 1e-9:
+        raise InputError(
+            f"With {permutations} permutations p is at least {tests / (permutations + 1):.3g}, so nothing can "
+            f"be found at level {alpha:g}.",
+            "Give at least {permutations}.",
+            permutations=math.ceil(tests / alpha) - 1,
+        )
+
+
 def rejects(pvalue: float, alpha: float) -> bool:
     """Whether a p-value is at most ``alpha``, rounding aside."""
     return pvalue <= check_level(alpha) + 1e-12

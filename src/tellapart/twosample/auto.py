@@ -22,7 +22,7 @@ from ..engine import Compute, MemoryLike, computing
 from ..kernels import Kernel, as_kernel
 from ..stats.forms import Layout, NothingToExchange, Verdict, draw_labellings, judge_rows, pool_rows
 from ..stats.pvalues import check_draws
-from .designs import Design
+from .designs import Design, check_paired
 from .effects import Effects
 from .findings import Findings, KSampleResult, PairwiseTest, TwoSampleResult, holm
 from .labels import open_with_labels, split_by_labels, split_names
@@ -118,7 +118,7 @@ def two_sample_test(
     options = check_reading({"features": features, "rng": seed, "max_memory": max_memory, **reading}, two_sample_test)
     check_draws(permutations)
     named = {"groups": groups, "strata": strata}
-    options = replace(options, paired=bool(paired))
+    options = replace(options, paired=check_paired(paired))
     opened = open_with_labels([X, Y], ("X", "Y"), options, named, shared=True)
     design = Design.check(opened.mixed, opened.labels["groups"], opened.labels["strata"], paired, equal_groups, named)
     with computing(max_memory, cluster, progress, threads, title="two_sample_test") as compute:

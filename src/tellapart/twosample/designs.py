@@ -38,13 +38,7 @@ class Design:
         called: Mapping[str, Any] = MappingProxyType({}),
     ) -> Design:
         """What the user said, or a complaint about it; ``called`` may name the columns that groups and strata were."""
-        if not isinstance(paired, (bool, np.bool_)):
-            raise InputTypeError(
-                f"paired must be True (row i of X and row i of Y belong together) or False, but is {paired!r:.60}.",
-                "For a column that says which rows belong together, give {groups} or {strata}.",
-                groups=...,
-                strata=...,
-            )
+        paired = check_paired(paired)
         sizes = [len(part) for part in mixed.points]
         codes = [_as_codes(given, sizes, name) for given, name in ((groups, "groups"), (strata, "strata"))]
         if codes[0] is not None:
@@ -92,6 +86,18 @@ class Design:
         rows = np.concatenate([np.arange(ends[k], ends[k + 1]) for k in samples])
         groups, strata = (None if codes is None else codes[rows] for codes in (self.groups, self.strata))
         return Design(groups, strata, self.equal_groups, self.paired)
+
+
+def check_paired(paired: Any) -> bool:
+    """Whether rows are pairs, or a complaint about what is neither yes nor no."""
+    if not isinstance(paired, (bool, np.bool_)):
+        raise InputTypeError(
+            f"paired must be True (row i of X and row i of Y belong together) or False, but is {paired!r:.60}.",
+            "For a column that says which rows belong together, give {groups} or {strata}.",
+            groups=...,
+            strata=...,
+        )
+    return bool(paired)
 
 
 def _check_groups(

@@ -22,7 +22,7 @@ from ..engine import MemoryLike, computing
 from ..stats.forms.distance import measure_distance
 from ..stats.forms.features import FeaturePlan, Layout, draw_sketch
 from ..stats.pvalues import rejects
-from .designs import Design
+from .designs import Design, check_paired
 from .labels import open_with_labels
 
 #: The MMD of samples that have nothing in common, with a kernel whose k(x, x) is 1.
@@ -148,7 +148,7 @@ def equivalence_test(
         )
     seed = seed_of(rng)
     options = check_reading({"rng": seed, "max_memory": max_memory, **reading}, equivalence_test)
-    options = replace(options, paired=bool(paired))
+    options = replace(options, paired=check_paired(paired))
     opened = open_with_labels([X, Y], ("X", "Y"), options, {"groups": groups})
     mixed = opened.mixed
     design = Design.check(mixed, opened.labels["groups"], None, paired, False)

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from ...kernels import Kernel
+from .constants import COSINES
 from .features import FeaturePlan, Layout, Member
 from .landmarks import GaussianFeatures, SimilarityFeatures, inverse_root
 
@@ -22,6 +23,8 @@ Array: TypeAlias = "np.ndarray[Any, Any]"
 _LANDMARKS, _KERNELS, _ROWS_PER_LANDMARK, _COMPONENTS, _SHARE = 200, 3, 4, 80, 1e-3
 #: Rank cosines of all columns together, columns that may have one each, and pairs of columns.
 _COSINES, _COLUMNS, _PAIRS = 400, 800, 200
+#: Rank cosines of each principal component: location and scale.
+_OF_COMPONENTS = 2
 #: Rows of the sketch that the features are scaled on.
 _SCALED = 2_000
 
@@ -103,8 +106,10 @@ class JointFeatures:
             name = f"{member.family} {member.index}" if root is not None else "columns"
             if root is not None:
                 F = F @ root
-            elif member.family in ("pairs", "components"):
-                name = member.family
+            elif member.family == "pairs":
+                name = "pairs"
+            elif member.family == "components":
+                name, F = "components", F.reshape(len(F), -1, COSINES)[:, :, :_OF_COMPONENTS].flatten(1)
             elif member.family == "coordinates":
                 F = F.reshape(len(F), len(self.plan.numeric), -1)[:, :, : self.cosines].flatten(1)
             found.setdefault(name, []).append(F)

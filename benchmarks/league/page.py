@@ -118,7 +118,7 @@ def text(result: dict[str, Any]) -> str:
     parts = [
         "# Which test sees most",
         few,
-        "Made by `benchmarks/power.py` from `power.json`; do not edit. All methods saw the same samples, in one run, "
+        "Made by `benchmarks/power.py` from `power.json`; do not edit. All methods saw the same samples, "
         f"with one setting each for all problems. α = {settings['alpha']}.",
         "A cell has the power and its standard error in percent; below, the level on samples of the same size that are "
         "both of P, and the median of CPU seconds on one thread. Bold: not more than "
@@ -131,7 +131,7 @@ def text(result: dict[str, Any]) -> str:
         _behind(result),
         _failed(result),
         _settings(result),
-        f"*{machine}*",
+        f"*Last added to with {machine}; cells that were not tried then are of earlier runs.*",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 

@@ -60,7 +60,8 @@ class Journal:
 
     def forget(self, methods: Iterable[str]) -> None:
         """Drop all trials of some methods, because they have changed."""
-        dropped = set(methods)
+        if not (dropped := set(methods)):
+            return
         lines = self.path.read_text(encoding="utf-8").splitlines() if self.path.exists() else []
         kept = [line for line in lines if json.loads(line)["method"] not in dropped]
         self.path.write_text("".join(line + "\n" for line in kept), encoding="utf-8")
@@ -75,19 +76,40 @@ class Journal:
             trials.of(trial["kind"])[trial["seed"]] = {key: trial[key] for key in ("reject", "pvalue", "seconds")}
 
 
-def rate(decisions: list[bool]) -> dict[str, Any] | None:
+def encode(decisions: dict[int, bool]) -> dict[str, str]:
+    """Runs of consecutive seeds: the first seed of each, and "1" for every rejection and "0" for every other decision.
+
+    >>> encode({0: True, 1: False, 2: True, 10_000: False})
+    {'0': '101', '10000': '0'}
+    """
+    runs: dict[str, str] = {}
+    for seed in sorted(decisions):
+        if seed - 1 not in decisions:
+            first = str(seed)
+        runs[first] = runs.get(first, "") + "01"[decisions[seed]]
+    return runs
+
+
+def decisions_of(rate: dict[str, Any] | None) -> dict[int, bool]:
+    """By seed. Rates that were written before decisions were kept have none."""
+    runs = (rate or {}).get("decisions", {})
+    return {int(first) + k: bit == "1" for first, bits in runs.items() for k, bit in enumerate(bits)}
+
+
+def rate(decisions: dict[int, bool]) -> dict[str, Any] | None:
     """The rejection rate, its standard error, and its 95% interval (Wilson), which is no point at 0 and 1."""
     if not (n := len(decisions)):
         return None
-    r = sum(decisions) / n
+    r = sum(decisions.values()) / n
     middle, half = (r + 1.92 / n) / (1 + 3.84 / n), 1.96 * math.sqrt(r * (1 - r) / n + 0.96 / n**2) / (1 + 3.84 / n)
     return {
         "rate": r,
         "error": round(math.sqrt(r * (1 - r) / n), 4),
         "low": max(0.0, round(min(middle - half, r), 4)),
         "high": min(1.0, round(max(middle + half, r), 4)),
-        "rejections": sum(decisions),
+        "rejections": sum(decisions.values()),
         "repetitions": n,
+        "decisions": encode(decisions),
     }
 
 
@@ -97,28 +119,30 @@ def summary(cell: Cell, trials: Trials, problem: Problem) -> dict[str, Any]:
     if trials.error is not None:
         return found | {"error": trials.error}
     for kind in ("power", "level"):
-        found[kind] = rate([trial["reject"] for trial in trials.of(kind).values()])
+        found[kind] = rate({seed: trial["reject"] for seed, trial in trials.of(kind).items()})
     times = [trial["seconds"] for kind in ("power", "level") for trial in trials.of(kind).values()]
-    pvalues = [trial["pvalue"] for trial in trials.level.values()]
-    if problem.group == "null" and None not in pvalues:
-        found["other_levels"] = {str(level): rate([p <= level + 1e-12 for p in pvalues]) for level in OTHER_LEVELS}
+    pvalues = {seed: trial["pvalue"] for seed, trial in trials.level.items()}
+    if problem.group == "null" and None not in pvalues.values():
+        found["other_levels"] = {
+            str(level): rate({seed: p <= level + 1e-12 for seed, p in pvalues.items()}) for level in OTHER_LEVELS
+        }
     return found | {"seconds": round(median(times), 4) if times else None}
 
 
-def sum_over(cells: dict[Cell, Trials], problems: Iterable[str], methods: list[str]) -> dict[str, Any]:
+def sum_over(cells: list[dict[str, Any]], group: str, methods: list[str]) -> dict[str, Any]:
     """Rejections summed over problems, at the seeds that all these methods have tried; other cells are left out."""
-    tried: dict[tuple[Any, ...], dict[str, Trials]] = defaultdict(dict)
-    wanted = set(problems)
-    for cell, trials in cells.items():
-        if cell.problem in wanted and cell.method in methods:
-            tried[cell.problem, cell.m, cell.n, cell.effort][cell.method] = trials
+    tried: dict[tuple[Any, ...], dict[str, dict[int, bool]]] = defaultdict(dict)
+    for cell in cells:
+        if cell["group"] == group and cell["method"] in methods:
+            key = cell["problem"], cell["m"], cell["n"], cell["effort"]
+            tried[key][cell["method"]] = decisions_of(cell.get("power"))
     total, rejections, used = 0, dict.fromkeys(methods, 0), set()
     for (problem, *_), by_method in tried.items():
         if set(by_method) != set(methods):
             continue
-        seeds = set.intersection(*(set(trials.power) for trials in by_method.values()))
+        seeds = set.intersection(*(set(decisions) for decisions in by_method.values()))
         total += len(seeds)
         used.update([problem] if seeds else [])
-        for method, trials in by_method.items():
-            rejections[method] += sum(trials.power[seed]["reject"] for seed in seeds)
+        for method, decisions in by_method.items():
+            rejections[method] += sum(decisions[seed] for seed in seeds)
     return {"problems": len(used), "trials": total, "rejections": rejections}

@@ -83,7 +83,7 @@ VARIANTS = {
     "gmmn_adam_average": Variant("√MMD², Adam, averaged weights", "mmd", "adam", 1e-3, clip=0.0, average=True),
 }
 #: Those that are tried on MNIST too.
-FEW = ("gmmn", "t", "gmmn_adam", "t_adam")
+FEW = ("gmmn", "t", "t_warm", "gmmn_adam", "t_adam")
 
 
 def _transform(name: str) -> Callable[[Tensor], Tensor]:

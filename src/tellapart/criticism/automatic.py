@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from .._util.errors import InputError
-from ..data import Source, reindex
-from ..data.mixed import display_names, mix_sources
-from ..data.options import ReadOptions
+from ..data import Encoding, Points, Sample, Source, reindex
+from ..data.arrays import Array
+from ..data.mixed import Mixed, display_names, mix_sources
 from ..data.read import check_pair, keep_pairs
 from ..data.shared import hash_rows
-from ..engine import Compute
+from ..data.tables import as_names
+from ..kernels import Kernel
 from ..stats.forms.distance import measure_distance
 from ..stats.forms.features import Layout
 from ..twosample.auto import as_kernels, run_two_sample_test
@@ -23,76 +23,83 @@ from ..twosample.designs import Design, check_paired
 from .comparison import Comparison
 from .crossfit import cross_fit
 from .folds import find_units
-from .notices import find_notices, notice_rows
-from .reading import check_items, open_samples, take_items
-from .settings import Settings, design_of
+from .notices import Notice, find_notices, notice_rows
+from .reading import Labels, check_items, open_samples, take_items
+from .request import Request
 from .slicing import can_be_found, find_slices
 from .weights import learn_pixel_weights
+
+T = TypeVar("T")
 
 _WITHOUT_SLICES = "Kinds of rows were not looked for, which needs scikit-learn: pip install 'tellapart[report]'."
 
 
 @dataclass(frozen=True, eq=False)
 class AutomaticOptions:
-    """The options of the automatic test: see `compare`."""
+    """The options that only the automatic test has: see `compare`."""
 
-    permutations: int
-    groups: Any
-    strata: Any
-    paired: bool
-    equal_groups: bool
-    kernels: Sequence[Any] | None
-    keep: tuple[str, ...] | bool
+    paired: bool = False
+    equal_groups: bool = False
+    kernels: Sequence[Any] | None = None
+    keep: Iterable[Any] | bool | None = None
 
 
-def compare_automatically(
-    X: Any,
-    Y: Any,
-    options: AutomaticOptions,
-    alpha: float,
-    names: tuple[str, str] | None,
-    items: Any,
-    reading: ReadOptions,
-    compute: Compute,
-    start: float,
-) -> Comparison:
-    """`compare` with options that are checked; ``start`` is when it began."""
-    seed = reading.seed
-    opened = open_samples(X, Y, reading, {"groups": options.groups, "strata": options.strata, "items": items})
-    known = names or _two(display_names(opened.sources))
-    chosen, noticed = find_notices(opened.sources, options.keep, known)
-    sources = check_pair(*chosen)
-    if check_paired(options.paired):
-        sources = keep_pairs(*sources)
-    mixed, (x, y), encoding = mix_sources(sources, ("X", "Y"))
-    mixed = replace(mixed, names=known)
-    groups, strata = (opened.of_rows(kind, sources) for kind in ("groups", "strata"))
-    given = {"groups": options.groups, "strata": options.strata}
-    design = Design.check(mixed, groups, strata, options.paired, options.equal_groups, given)
-    kernels = as_kernels(options.kernels)
-    points = reindex(mixed.points, np.arange(len(x) + len(y)))
-    hashes = hash_rows(points)
-    if (hashes == hashes[0]).all():
-        raise InputError("Every row of both samples is the same: there is nothing to compare.")
-    test = run_two_sample_test(mixed, design, options.permutations, kernels, seed, compute, start)
-    here = compute.here()
+@dataclass(frozen=True, eq=False)
+class _Prepared:
+    """Two samples that are read and encoded.
+
+    Attributes
+    ----------
+    sources, samples, mixed
+        The samples as they came, as numbers, and both together.
+    encoding
+        How the one became the other.
+    points, hashes
+        The rows of both samples, and a number for each, equal for equal rows.
+    design, kernels
+        Which rows belong together, and kernels that were given.
+    kept, noticed
+        Columns to compare in any case, and what a person would notice first.
+    items
+        What to call the rows of the user's data by, if that was given.
+    """
+
+    sources: tuple[Source, Source]
+    samples: tuple[Sample, Sample]
+    mixed: Mixed
+    encoding: Encoding
+    points: Points
+    hashes: Array
+    design: Design
+    kernels: list[Kernel]
+    kept: tuple[str, ...] | bool
+    noticed: tuple[Notice, ...]
+    items: Labels | None
+
+
+def compare_automatically(request: Request, options: AutomaticOptions) -> Comparison:
+    """`compare` by forms that need no choice."""
+    data = _prepare(request, options)
+    x, y = data.samples
+    mixed, design, seed = data.mixed, data.design, request.seed
+    test = run_two_sample_test(mixed, design, request.permutations, data.kernels, seed, request.compute, request.start)
+    here = request.compute.here()
     rng = np.random.default_rng([seed, 2])
-    units = find_units(hashes, design.units)
+    units = find_units(data.hashes, design.units)
     layout = Layout(x.values.shape[1], mixed.categories, mixed.image_shape)
-    fit = cross_fit((mixed.points[0], mixed.points[1]), layout, kernels, units, rng, here)
+    fit = cross_fit(_two(mixed.points), layout, data.kernels, units, rng, here)
     labels = np.repeat(np.array([0, 1], np.uint8), [len(x), len(y)])
-    distance = measure_distance(fit.features.plan, points, labels, design.units, rng, here)
-    slices = find_slices(mixed, points, fit, design, options.permutations, rng)
+    distance = measure_distance(fit.features.plan, data.points, labels, design.units, rng, here)
+    slices = find_slices(mixed, data.points, fit, design, request.permutations, rng)
     weights = None
-    if mixed.image_shape is not None and test.reject(alpha):
+    if mixed.image_shape is not None and test.reject(request.alpha):
         weights = learn_pixel_weights((x, y), np.random.default_rng([seed, 3]), here)
-    left_out = {column for notice in noticed if notice.left_out for column in notice.columns}
     return Comparison(
         test=test,
-        alpha=alpha,
+        alpha=request.alpha,
         x=x,
         y=y,
-        names=known,
+        names=_two(mixed.names),
         witness_x=fit.values[: len(x)],
         witness_y=fit.values[len(x) :],
         auc=fit.auc,
@@ -102,36 +109,65 @@ def compare_automatically(
         distance_name="MMD",
         slices=slices,
         weights=weights,
-        noticed=(*notice_rows(hashes, len(x), sources, known), *noticed),
-        items=take_items(check_items(opened.labels["items"], sources), (x, y)),
+        noticed=data.noticed,
+        items=take_items(data.items, (x, y)),
         notes=test.notes if can_be_found() else (*test.notes, _WITHOUT_SLICES),
-        settings=Settings(
+        settings=request.settings(
+            data.sources,
+            (len(x), len(y)),
+            design={"paired": options.paired, "equal_groups": options.equal_groups},
             test="auto",
             null="permutation",
-            permutations=options.permutations,
-            seed=seed,
-            origins=(sources[0].origin or None, sources[1].origin or None),
-            rows=(len(x), len(y)),
-            kind=sources[0].kind,
-            keep=options.keep if isinstance(options.keep, tuple) else (),
-            design=design_of(
-                groups=options.groups, strata=options.strata, paired=options.paired, equal_groups=options.equal_groups
-            ),
-            reading=reading,
+            keep=data.kept if isinstance(data.kept, tuple) else (),
         ),
-        seconds=time.perf_counter() - start,
+        seconds=request.seconds,
         _witness=fit,
-        _encoding=encoding,
-        _source=_for_more(sources[0], left_out),
+        _encoding=data.encoding,
+        _source=_for_more(data.sources[0], data.noticed),
     )
 
 
-def _two(names: Sequence[str]) -> tuple[str, str]:
-    return names[0], names[1]
+def _prepare(request: Request, options: AutomaticOptions) -> _Prepared:
+    """Read, match and encode two samples, without columns that are better left out."""
+    keep = options.keep
+    kept = keep if isinstance(keep, bool) else () if keep is None else as_names(keep, "keep")
+    opened = open_samples(request, request.reading)
+    names = request.names or _two(display_names(opened.sources))
+    chosen, noticed = find_notices(opened.sources, kept, names)
+    sources = check_pair(*chosen)
+    if check_paired(options.paired):
+        sources = keep_pairs(*sources)
+    mixed, (x, y), encoding = mix_sources(sources, ("X", "Y"))
+    mixed = replace(mixed, names=names)
+    groups, strata = (opened.of_rows(kind, sources) for kind in ("groups", "strata"))
+    design = Design.check(mixed, groups, strata, options.paired, options.equal_groups, request.labels)
+    kernels = as_kernels(options.kernels)
+    points = reindex(mixed.points, np.arange(len(x) + len(y)))
+    hashes = hash_rows(points)
+    if (hashes == hashes[0]).all():
+        raise InputError("Every row of both samples is the same: there is nothing to compare.")
+    return _Prepared(
+        sources=sources,
+        samples=(x, y),
+        mixed=mixed,
+        encoding=encoding,
+        points=points,
+        hashes=hashes,
+        design=design,
+        kernels=kernels,
+        kept=kept,
+        noticed=(*notice_rows(hashes, len(x), sources, names), *noticed),
+        items=check_items(opened.labels["items"], sources),
+    )
 
 
-def _for_more(source: Source, left_out: set[str]) -> Source:
+def _two(pair: Sequence[T]) -> tuple[T, T]:
+    return pair[0], pair[1]
+
+
+def _for_more(source: Source, noticed: Sequence[Notice]) -> Source:
     """A source whose `like` reads further rows without the columns that were left out."""
+    left_out = {column for notice in noticed if notice.left_out for column in notice.columns}
     if not left_out:
         return source
     options = source.options

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields
 from typing import Any, Literal
 
 from torch import Tensor
@@ -12,26 +13,14 @@ from .._util.errors import InputError
 from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
 from ..data.options import Missing, check_options
-from ..data.tables import as_names
 from ..engine import MemoryLike, computing
-from ..learning import Criterion, fitting
+from ..learning import Criterion
 from ..stats.pvalues import check_level, check_reach
 from .automatic import AutomaticOptions, compare_automatically
 from .comparison import Comparison
 from .learned import LearnedOptions, compare_learned
 from .reading import Standardise
-
-#: Defaults of the options that only learned tests have, and of those that only the automatic one has.
-_LEARNED = {
-    "criterion": "t",
-    "train": 0.5,
-    "swap": False,
-    "null": "auto",
-    "standardise": "auto",
-    "stability": 4,
-    "learning": None,
-}
-_AUTOMATIC = {"paired": False, "equal_groups": False, "kernels": None, "keep": None}
+from .request import Request
 
 
 def compare(
@@ -152,8 +141,9 @@ def compare(
             raise InputError("test and kernel are two names of one argument.", "Give {test} alone.", test=...)
         test = kernel
     automatic = isinstance(test, str) and test == "auto"
-    given = locals()
-    _check_applicable(given, automatic)
+    of_automatic = AutomaticOptions(paired, equal_groups, kernels, keep)
+    of_learned = LearnedOptions(criterion, train, swap, null, standardise, stability, learning)
+    _check_unused(of_learned if automatic else of_automatic)
     check_reach(permutations, alpha, tests=1 + swap)
     reading = check_options(
         columns=columns,
@@ -167,29 +157,21 @@ def compare(
         max_memory=max_memory,
     )
     with computing(max_memory, cluster, progress, threads, title="compare") as compute:
+        request = Request(X, Y, permutations, groups, strata, reading, compute, alpha, names, items, start)
         if automatic:
-            kept = keep if isinstance(keep, bool) else () if keep is None else as_names(keep, "keep")
-            chosen = AutomaticOptions(permutations, groups, strata, paired, equal_groups, kernels, kept)
-            return compare_automatically(X, Y, chosen, alpha, names, items, reading, compute, start)
-        settings = fitting.Settings.from_mapping(criterion, learning)
-        learned = LearnedOptions(
-            test, settings, criterion, train, swap, null, permutations, groups, strata, standardise, stability
-        )
-        return compare_learned(X, Y, learned, alpha, names, items, reading, compute, start)
+            return compare_automatically(request, of_automatic)
+        return compare_learned(request, test, of_learned)
 
 
-def _check_applicable(given: Mapping[str, Any], automatic: bool) -> None:
-    """Complain about options of another test than the one chosen."""
-    others = _LEARNED if automatic else _AUTOMATIC
-    odd = [name for name, default in others.items() if not _is_default(given[name], default)]
-    if odd:
-        what = "a learned test" if automatic else "the automatic test"
-        advice = "Name one with {test}." if automatic else "Leave {test} out."
-        raise InputError(
-            f"{' and '.join(odd)} {'is an option' if len(odd) == 1 else 'are options'} of {what}.",
-            advice,
-            test="ard" if automatic else ...,
-        )
+def _check_unused(options: AutomaticOptions | LearnedOptions) -> None:
+    """Complain about options of another test than the one chosen: whatever is not the default."""
+    odd = [field.name for field in fields(options) if not _is_default(getattr(options, field.name), field.default)]
+    if not odd:
+        return
+    problem = f"{' and '.join(odd)} {'is an option' if len(odd) == 1 else 'are options'} of"
+    if isinstance(options, LearnedOptions):
+        raise InputError(f"{problem} a learned test.", "Name one with {test}.", test="ard")
+    raise InputError(f"{problem} the automatic test.", "Leave {test} out.", test=...)
 
 
 def _is_default(value: Any, default: Any) -> bool:

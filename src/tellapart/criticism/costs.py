@@ -16,6 +16,7 @@ from ..stats.pvalues import check_level, check_reach
 from ..twosample.costs import cost_of_learned_test
 from .learned import LearnedOptions
 from .reading import Standardise, prepare
+from .request import Request
 
 
 def compare_cost(
@@ -71,11 +72,9 @@ def compare_cost(
         max_memory=max_memory,
     )
     with computing(max_memory, cluster, threads=threads) as compute:
-        settings = fitting.Settings.from_mapping(criterion, None)
-        how = LearnedOptions(
-            kernel, settings, criterion, train, swap, null, permutations, groups, strata, standardise, 0
-        )
-        data = prepare(X, Y, None, reading, how)
+        fitting.Settings.from_mapping(criterion, None)  # complains about a criterion that is not known
+        request = Request(X, Y, permutations, groups, strata, reading, compute)
+        data = prepare(request, LearnedOptions(criterion, train, swap, null, standardise))
         return cost_of_learned_test(
             data.samples[0].values,
             data.samples[1].values,

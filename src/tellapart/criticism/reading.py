@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -19,6 +18,7 @@ from ..learning.splits import Split
 from ..stats.nulls import Binned, Null, Permutation
 from ..twosample.learned import check_learned_null, split_samples
 from .exemplars import row_numbers
+from .request import Request
 
 if TYPE_CHECKING:
     from .learned import LearnedOptions
@@ -103,9 +103,10 @@ class Opened:
         return given[0][sources[0].numbers], given[1][sources[1].numbers]
 
 
-def open_samples(X: Any, Y: Any, options: ReadOptions, labels: Mapping[str, Any]) -> Opened:
+def open_samples(request: Request, options: ReadOptions) -> Opened:
     """The samples without the columns that say something of rows (groups, strata, items), and what these say."""
-    given, parts, own = dict(labels), [X, Y], options
+    labels, parts, own = request.labels, [request.X, request.Y], options
+    given = dict(labels)
     for kind, column in labels.items():
         if isinstance(column, str):
             found = [take_labels(part, name, column, own, kind) for part, name in zip(parts, ("X", "Y"), strict=True)]
@@ -133,17 +134,16 @@ def take_items(items: Labels | None, samples: tuple[Sample, Sample]) -> Labels |
     return None if items is None else (items[0][row_numbers(samples[0])], items[1][row_numbers(samples[1])])
 
 
-def prepare(X: Any, Y: Any, items: Any, options: ReadOptions, how: LearnedOptions) -> Prepared:
+def prepare(request: Request, how: LearnedOptions) -> Prepared:
     """Read, match, split and encode two samples for a learned test."""
-    limit = options.max_rows or ROWS
-    labels = {"groups": how.groups, "strata": how.strata, "items": items}
-    opened = open_samples(X, Y, replace(options, max_rows=limit), labels)
+    limit = request.reading.max_rows or ROWS
+    opened = open_samples(request, replace(request.reading, max_rows=limit))
     x, y = check_pair(*opened.sources)
     x, y = _note_drawn(x, limit), _note_drawn(y, limit)
     null, (groups, strata) = how.null, (opened.of_rows(kind, (x, y)) for kind in ("groups", "strata"))
     relabelling: Null = Permutation(groups, strata) if null != "binned" else check_learned_null(null, groups, strata)
     shared = find_shared_rows(hash_rows(x), hash_rows(y))
-    splits = split_samples(len(x), len(y), how.train, how.swap, relabelling, options.seed, shared)
+    splits = split_samples(len(x), len(y), how.train, how.swap, relabelling, request.seed, shared)
     tested = len(splits[0].test_x) + len(splits[0].test_y)
     if null == "auto" and groups is None and strata is None and tested > PERMUTED:
         relabelling = Binned()

@@ -297,24 +297,25 @@ def _find_clusters(points: Points, fit: CrossFit, rng: np.random.Generator) -> l
     rows = np.flatnonzero(fit.searched)
     rows = np.sort(rng.permutation(rows)[:_SEARCHED])
     plan = fit.features.plan
-    some = plan.scaled(points[torch.from_numpy(rows)].detach().cpu().flatten(1).numpy())
+    searched = points[torch.from_numpy(rows)].detach().cpu().flatten(1)
+    some = plan.scaled(searched)
     centre = some.mean(0)
     few = some[torch.from_numpy(rng.permutation(len(some))[:4_000])] - centre
     axes = _leading_axes(few, min(_COMPONENTS, *few.shape))
     size = float(((some - centre) @ axes).square().sum(1).mean().sqrt()) or 1.0
     spread = float(np.std(fit.search_values[rows])) or 1.0
 
-    def places(block: Any, values: Array) -> Array:
+    def places(block: Tensor, values: Array) -> Array:
         leading = (plan.scaled(block) - centre) @ axes / size
         return np.concatenate([leading.numpy(), _WITNESS * values[:, None] / spread], 1)
 
-    learned = places(points[torch.from_numpy(rows)].detach().cpu().flatten(1).numpy(), fit.search_values[rows])
+    learned = places(searched, fit.search_values[rows])
     count = min(_CLUSTERS, len(rows) // (2 * _ROWS))
     found = clusters.KMeans(count, n_init=3, random_state=int(rng.integers(2**31))).fit(learned)
     centres = found.cluster_centers_
     nearest = np.empty(len(points), int)
     for start in range(0, len(points), _BLOCK):
-        block = points[start : start + _BLOCK].detach().cpu().flatten(1).numpy()
+        block = points[start : start + _BLOCK].detach().cpu().flatten(1)
         apart = np.linalg.norm(
             places(block, fit.search_values[start : start + _BLOCK])[:, None] - centres[None], axis=2
         )

@@ -27,13 +27,11 @@ from .limits import format_bytes
 Stamp: TypeAlias = tuple[int, int]
 
 
-class Plain:
-    """An array in a file, uncompressed, of which only the rows that are asked for are read."""
+class _OpenedOnce:
+    """An array that each process opens when it first wants rows, once for all its threads."""
 
-    def __init__(self, path: Path, label: str, offset: int, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
-        self.path, self.label, self.offset, self.dtype, self.shape = path.absolute(), label, offset, dtype, shape
-        with self._open() as file:
-            self.stamp = _stamp(file)
+    def __init__(self, label: str) -> None:
+        self.label = label
         self._set_up()
 
     def _set_up(self) -> None:
@@ -51,11 +49,27 @@ class Plain:
         """Some rows, as a copy."""
         with self._lock:
             if self._opened is None:
-                with self._open() as file:
-                    if _stamp(file) != self.stamp:
-                        raise _changed(self.label)
-                    self._opened = OpenArray(file, self.offset, self.dtype, self.shape)
+                self._opened = self._open_array()
         return self._opened.rows(index, self.label)
+
+    def _open_array(self) -> OpenArray:
+        raise NotImplementedError
+
+
+class Plain(_OpenedOnce):
+    """An array in a file, uncompressed, of which only the rows that are asked for are read."""
+
+    def __init__(self, path: Path, label: str, offset: int, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
+        super().__init__(label)
+        self.path, self.offset, self.dtype, self.shape = path.absolute(), offset, dtype, shape
+        with self._open() as file:
+            self.stamp = _stamp(file)
+
+    def _open_array(self) -> OpenArray:
+        with self._open() as file:
+            if _stamp(file) != self.stamp:
+                raise _changed(self.label)
+            return OpenArray(file, self.offset, self.dtype, self.shape)
 
     def check_unchanged(self) -> None:
         """Complain if the file has been written to since it was opened: rows before and after would be mixed."""
@@ -88,32 +102,14 @@ class Chunks(Protocol):
         """All rows, some at a time."""
 
 
-class Spooled:
+class Spooled(_OpenedOnce):
     """Chunks, copied once to a temporary file by each process that reads them."""
 
     def __init__(self, chunks: Chunks, label: str) -> None:
-        self.chunks, self.label, self.shape, self.dtype = chunks, label, chunks.shape, chunks.dtype
-        self._set_up()
+        super().__init__(label)
+        self.chunks, self.shape, self.dtype = chunks, chunks.shape, chunks.dtype
 
-    def _set_up(self) -> None:
-        self._opened: OpenArray | None = None
-        self._lock = threading.Lock()
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"chunks": self.chunks, "label": self.label, "shape": self.shape, "dtype": self.dtype}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        self._set_up()
-
-    def rows(self, index: slice | Array) -> Array:
-        """Some rows, as a copy."""
-        with self._lock:
-            if self._opened is None:
-                self._opened = self._spool()
-        return self._opened.rows(index, self.label)
-
-    def _spool(self) -> OpenArray:
+    def _open_array(self) -> OpenArray:
         need, free = math.prod(self.shape) * self.dtype.itemsize, shutil.disk_usage(tempfile.gettempdir()).free
         if need > free:
             raise OSError(

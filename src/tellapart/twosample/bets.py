@@ -13,7 +13,6 @@ import torch
 from torch import Tensor
 
 from ..stats.betting import Betting, Groups
-from ..stats.forms.constants import COSINES
 from ..stats.forms.fixed import FixedForms
 from .reference import Reference
 
@@ -24,8 +23,11 @@ _CALIBRATION, _SHARE = 4_096, 0.25
 #: Fresh rows that a batch is bet on with: one in (t + the first) of those left and in the second, where batches so far
 #: look like the reference; and one in the third of those left where they do not, or bets go well.
 _PARTS, _SPARED, _SPENT = 32, 6, 8
-#: Features of bets: kernels, components of each, and columns at the most.
-_KERNELS, _COMPONENTS, _COLUMNS = 2, 32, 64
+#: Features of bets: kernels, and components of each; kinds of columns, and how many of each at the most; rank cosines
+#: of each column, which are its location and its scale.
+_KERNELS, _COMPONENTS = 2, 32
+_COLUMNS: dict[str, int | None] = {"columns": 64, "components": None}
+_COSINES = 2
 
 
 class Bets:
@@ -132,16 +134,7 @@ def _features(forms: FixedForms, rows: Tensor) -> list[Array]:
     for (_, directions), (_, F) in zip(chosen, plan.features(rows, wanted), strict=True):
         # Eigenvalues increase: the last components say most.
         found.append((F @ directions.directions[:, -_COMPONENTS:]).numpy() * scale)
-    columns: list[Array] = []
-    components: list[Array] = []
-    others = [member for member in plan.members if member.family in ("coordinates", "category", "components")]
-    for member, F in plan.features(rows, others):
-        if member.family == "category":
-            columns.append(F.numpy())
-            continue
-        cosines = F.reshape(len(F), member.width // COSINES, COSINES)[:, :, :2]
-        if member.family == "coordinates":
-            columns.append(cosines[:, :_COLUMNS].flatten(1).numpy())
-        else:
-            components.append(cosines.flatten(1).numpy())
-    return [*found, *(np.concatenate(group, axis=1) for group in (columns, components) if group)]
+    single: dict[str, list[Array]] = {kind: [] for kind in _COLUMNS}
+    for member, F in plan.features(rows, [member for member in plan.members if member.kind in single]):
+        single[member.kind].append(member.leading(F, _COSINES, _COLUMNS[member.kind]).numpy())
+    return [*found, *(np.concatenate(parts, axis=1) for parts in single.values() if parts)]

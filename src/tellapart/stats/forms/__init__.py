@@ -6,9 +6,9 @@ follows treats all labellings alike, so that the rank of the observed one is an 
 
     features F (label-free)  →  G = FᵀF, C = FᵀW (sums over rows)  →  forms  →  scores  →  one p-value
 
-`labellings` draws, `contrasts` makes numbers of labels; `landmarks`, `ranks`, `components` and `patches` are features
-and `features` all of them; `spectral` has the forms, `scores` their tails and means, `families` what they come to;
-`verdict` is the test. Every number that was chosen stands in `constants`.
+`labellings` draws, `contrasts` makes numbers of labels; `landmarks`, `ranks`, `components` and `patches` are features,
+`members` makes families of them and `features` fits all; `spectral` has the forms, `scores` their tails and means,
+`families` what they come to; `verdict` is the test. Every number that was chosen stands in `constants`.
 """
 
 from .families import Part

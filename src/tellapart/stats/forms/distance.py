@@ -82,7 +82,7 @@ class MeanFeatures:
     @classmethod
     def fit(cls, plan: FeaturePlan, sketch: Tensor, bandwidth: float | None = None) -> MeanFeatures:
         """Landmarks and the bandwidth from a sketch, scaled as the plan does."""
-        Z = plan.scaled(sketch[: max(_LANDMARKS, _MEASURED)].numpy())
+        Z = plan.scaled(sketch[: max(_LANDMARKS, _MEASURED)])
         if bandwidth is None:
             apart = torch.pdist(Z[:_MEASURED])
             bandwidth = float(apart[apart > 0].median()) if bool((apart > 0).any()) else 1.0
@@ -92,7 +92,7 @@ class MeanFeatures:
 
     def __call__(self, block: Tensor) -> Tensor:
         """The features of some rows."""
-        (found,) = self.kernel.features(self.plan.scaled(block.numpy()), [0])
+        (found,) = self.kernel.features(self.plan.scaled(block), [0])
         return found @ self.root
 
 

@@ -22,7 +22,8 @@ from .constants import (
     PIXEL_WEIGHTS,
 )
 from .contrasts import Contrasts
-from .features import FeaturePlan, Member
+from .features import FeaturePlan
+from .members import Member
 from .ranks import in_order
 from .scores import align, chi2_tail, column_scores, power_mean, rank_pvalue, step_down, upper_tail
 from .spectral import SpectralForms, spectral_forms
@@ -60,10 +61,11 @@ class Part:
 
 
 class Answer(NamedTuple):
-    """The score of a family for every labelling, and the form that carries the observed one."""
+    """The score of a family for every labelling, the form that carries the observed one, and the parts it looked at."""
 
     score: Array
     carrier: str
+    parts: tuple[Part, ...] = ()
 
 
 class Judge:
@@ -94,7 +96,7 @@ class Judge:
         best = int(np.argmax(np.where(varies, scores[:, self.observed], -1)))
         return Answer(power_mean(scores[varies], KERNELS_EXPONENT), names[best])
 
-    def coordinates(self) -> tuple[Answer | None, list[Part]]:
+    def coordinates(self) -> Answer | None:
         """The family of single columns: each of them, and all together."""
         own: list[Array] = []
         kinds: list[tuple[tuple[int, ...], str, int]] = []
@@ -110,15 +112,15 @@ class Judge:
                 own.append(score)
                 kinds.append((self.plan.layout.categories[member.index], "share", 0))
         if not own:
-            return None, []
+            return None
         scores = np.concatenate(own)
         parts = self._parts(scores, kinds)
         if len(scores) == 1:
-            return Answer(scores[0], "its only column"), parts
+            return Answer(scores[0], "its only column", parts)
         best = ",".join(map(str, kinds[int(np.argmax(scores[:, self.observed]))][0]))
-        single = Answer(power_mean(scores, COLUMNS_EXPONENT), f"column:{best}")
+        single = Answer(power_mean(scores, COLUMNS_EXPONENT), f"column:{best}", parts)
         weights = COLUMN_WEIGHTS if self.plan.layout.image_shape is None else PIXEL_WEIGHTS
-        return self._with_all(single, together, weights), parts
+        return self._with_all(single, together, weights)
 
     def components(self) -> Answer | None:
         """The family of principal components: each of them, and all together."""
@@ -136,17 +138,17 @@ class Judge:
             return single
         both = np.stack([align(single.score), align(together.score)])
         carrier = max((both[0, self.observed], single.carrier), (both[1, self.observed], together.carrier))[1]
-        return Answer(power_mean(both, FLAT, weights), carrier)
+        return Answer(power_mean(both, FLAT, weights), carrier, single.parts)
 
-    def pairs(self) -> tuple[Answer | None, list[Part]]:
+    def pairs(self) -> Answer | None:
         """The family of pairs of columns: each of them, and their sum."""
         members = self.of_family("pairs")
         if not members or self.plan.pairs is None:
-            return None, []
+            return None
         variance, C = self.sums[members[0]]
         used = np.flatnonzero(variance.numpy() > 1e-5 * self.plan.rows)
         if not len(used):
-            return None, []
+            return None
         P = C[used] / variance[used, None].sqrt()
         squares = self._to_variance(self.contrasts.squares(P).numpy())
         own = chi2_tail(squares, self.degrees)
@@ -154,18 +156,18 @@ class Judge:
         signs = self._signs(self.contrasts.observed(P)).tolist()
         parts = self._parts(own, [((a, b), "dependence", s) for a, b, s in zip(i, j, signs, strict=True)])
         best = int(np.argmax(own[:, self.observed]))
-        largest = Answer(power_mean(own, PAIRS_EXPONENT), f"column:{i[best]},{j[best]}")
+        largest = Answer(power_mean(own, PAIRS_EXPONENT), f"column:{i[best]},{j[best]}", parts)
         total, varies = column_scores(squares.sum(0)[None])
         if len(used) == 1 or not varies[0]:
-            return largest, parts
-        return self._with_all(largest, Answer(total[0], "all pairs together"), PAIR_WEIGHTS), parts
+            return largest
+        return self._with_all(largest, Answer(total[0], "all pairs together"), PAIR_WEIGHTS)
 
-    def _parts(self, scores: Array, kinds: list[tuple[tuple[int, ...], str, int]]) -> list[Part]:
+    def _parts(self, scores: Array, kinds: list[tuple[tuple[int, ...], str, int]]) -> tuple[Part, ...]:
         adjusted, alone = step_down(scores, self.observed), rank_pvalue(scores, self.observed)
-        return [
+        return tuple(
             Part(columns, kind, sign, float(p), float(q))
             for (columns, kind, sign), p, q in zip(kinds, adjusted, alone, strict=True)
-        ]
+        )
 
     def _signs(self, values: Tensor) -> Array:
         found: Array = np.sign(values.numpy()).astype(int)

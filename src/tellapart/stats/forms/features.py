@@ -13,14 +13,11 @@ from torch import Tensor
 
 from ...data import Points
 from ...engine import Compute
-from ...engine.rows import Gram, Size
 from ...kernels import Kernel
 from .components import ComponentFeatures
 from .constants import (
-    COSINES,
     LANDMARKS,
     LANDMARKS_NARROW,
-    MAX_ADDITIVE,
     MAX_BANDWIDTHS,
     MAX_COLUMNS,
     NARROW,
@@ -32,8 +29,19 @@ from .constants import (
     WIDE,
 )
 from .landmarks import GaussianFeatures, GivenFeatures, SimilarityFeatures
+from .members import (
+    CategoryFamily,
+    ComponentFamily,
+    CoordinateFamily,
+    Family,
+    KernelFamily,
+    Member,
+    PairFamily,
+    Rows,
+    View,
+)
 from .patches import PatchFeatures
-from .ranks import PairFeatures, Ranks, normal_scores, rank_cosines
+from .ranks import PairFeatures, Ranks, normal_scores
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
@@ -60,21 +68,6 @@ class Layout:
     width: int
     categories: tuple[tuple[int, ...], ...] = ()
     image_shape: tuple[int, ...] | None = None
-
-
-@dataclass(frozen=True)
-class Member:
-    """Features that are summed by themselves: one kernel of a family, one column of categories, …"""
-
-    family: str
-    index: int
-    width: int
-    gram: Gram = "full"
-
-    def size(self, contrasts: int) -> Size:
-        """What its sums take, with so many columns of contrasts."""
-        gram = {"full": self.width**2, "blocks": COSINES * self.width, "diagonal": self.width}[self.gram]
-        return Size(8 * (gram + self.width * (contrasts + 1)), 16 * self.width, 2.0 * (gram + self.width * contrasts))
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,13 +125,13 @@ class FeaturePlan:
         count = min(len(sketch), LANDMARKS_NARROW if layout.width <= NARROW else LANDMARKS)
         found: dict[str, SimilarityFeatures] = {}
         patches, pairs, ranks, components, component_ranks = None, None, None, None, None
-        Z = bare.scaled(values)
+        Z = bare.scaled(sketch)
         if not constant.all():
             found["kernel"] = GaussianFeatures.fit(Z, rows, count, MAX_BANDWIDTHS)
             if layout.image_shape is not None:
-                patches = PatchFeatures.fit(sketch[:2_000].float(), layout.image_shape, rng)
+                patches = PatchFeatures.fit(sketch[:2_000], layout.image_shape, rng)
         if patches is not None:
-            found["patches"] = GaussianFeatures.fit(patches(sketch[:4_000].float()), rows, count, PATCH_BANDWIDTHS)
+            found["patches"] = GaussianFeatures.fit(patches(sketch[:4_000]), rows, count, PATCH_BANDWIDTHS)
         if kernels:
             found["given"] = GivenFeatures.fit(kernels, sketch, count)
         if len(numeric):
@@ -160,61 +153,46 @@ class FeaturePlan:
             component_ranks=component_ranks,
         )
 
-    def scaled(self, block: Array) -> Tensor:
+    def scaled(self, rows: Tensor) -> Tensor:
         """Rows in the scale in which distances are measured; what float32 cannot tell is as far as it can."""
-        found = np.clip((block - self.centre) / self.divisor, -_FARTHEST, _FARTHEST)
+        found = np.clip((rows.numpy() - self.centre) / self.divisor, -_FARTHEST, _FARTHEST)
         return torch.from_numpy(found.astype(np.float32))
 
+    def ranked(self, rows: Tensor) -> Array:
+        """The ranks of columns that are looked at one by one."""
+        return np.empty((len(rows), 0)) if self.ranks is None else self.ranks(rows.numpy()[:, self.numeric])
+
     @property
-    def additive(self) -> bool:
-        """Whether all rank cosines together have a Gram matrix."""
-        return COSINES * len(self.numeric) <= MAX_ADDITIVE
+    def families(self) -> list[Family]:
+        """All families that there are, in the order in which `features` gives theirs."""
+        views: dict[str, View | None] = {"kernel": self.scaled, "patches": self.patches, "given": None}
+        found: list[Family] = [KernelFamily(name, similar, views[name]) for name, similar in self.similarities.items()]
+        found.append(CategoryFamily(self.layout.categories, self.centre))
+        if self.components is not None and self.component_ranks is not None:
+            found.append(ComponentFamily(self.components, self.component_ranks, self.numeric, self.scaled))
+        if self.ranks is not None:
+            found.append(CoordinateFamily(len(self.numeric)))
+            if self.pairs is not None:
+                found.append(PairFamily(self.pairs, self.ranks.rows))
+        return found
 
     @property
     def members(self) -> list[Member]:
-        """All features, in the order in which `features` gives them."""
-        found = [
-            Member(family, j, width)
-            for family, similar in self.similarities.items()
-            for j, width in enumerate(similar.widths)
-        ]
-        found += [Member("category", k, len(columns)) for k, columns in enumerate(self.layout.categories)]
-        if self.components is not None:
-            found.append(Member("components", 0, COSINES * len(self.components.names)))
-        if self.ranks is not None:
-            found.append(Member("coordinates", 0, COSINES * len(self.numeric), "full" if self.additive else "blocks"))
-        if self.pairs is not None:
-            found.append(Member("pairs", 0, len(self.pairs.first), "diagonal"))
-        return found
+        """The members of all families."""
+        return [member for family in self.families for member in family.members]
+
+    def whitening(self, member: Member) -> Tensor | None:
+        """What whitens the features of a kernel (see `SimilarityFeatures`); None for those of other families."""
+        similar = self.similarities.get(member.family)
+        return None if similar is None else similar.whitening(member.index)
 
     def features(self, block: Tensor, wanted: Sequence[Member]) -> Iterator[tuple[Member, Tensor]]:
         """The features wanted of some rows, one member after the other."""
-        values = block.numpy()
-        for family, similar in self.similarities.items():
-            members = [member for member in wanted if member.family == family]
+        rows = Rows(block, self.ranked)
+        for family in self.families:
+            members = [member for member in wanted if member.family == family.name]
             if members:
-                rows = self.scaled(values) if family == "kernel" else block
-                if family == "patches" and self.patches is not None:
-                    rows = self.patches(block.float())
-                yield from zip(members, similar.features(rows, [m.index for m in members]), strict=True)
-        for member in wanted:
-            if member.family == "category":
-                columns = list(self.layout.categories[member.index])
-                yield member, torch.from_numpy(values[:, columns] - self.centre[columns]).float()
-        for member in wanted:
-            if member.family == "components" and self.components is not None and self.component_ranks is not None:
-                U = self.component_ranks(self.components(self.scaled(values)[:, self.numeric]))
-                yield member, rank_cosines(U).flatten(1)
-        by_rank = [member for member in wanted if member.family in ("coordinates", "pairs")]
-        if not by_rank or self.ranks is None:
-            return
-        U = self.ranks(values[:, self.numeric])
-        for member in by_rank:
-            if member.family == "coordinates":
-                F = rank_cosines(U)
-                yield member, F.flatten(1) if self.additive else F
-            elif self.pairs is not None:
-                yield member, self.pairs(normal_scores(U, self.ranks.rows))
+                yield from zip(members, family.features(rows, [m.index for m in members]), strict=True)
 
 
 def _divisor(scale: Array, varies: Array, layout: Layout) -> Array:

@@ -22,8 +22,9 @@ from ...kernels import Kernel
 from .components import ComponentFeatures
 from .contrasts import Contrasts
 from .families import Answer, Judge
-from .features import FeaturePlan, Layout, Member
+from .features import FeaturePlan, Layout
 from .landmarks import GaussianFeatures
+from .members import Member
 from .patches import PatchFeatures
 from .ranks import PairFeatures, Ranks
 from .spectral import SpectralForms, spectral_forms
@@ -74,8 +75,7 @@ class FixedForms:
             def forms(task: tuple[Member, StratifiedSums]) -> Directions | None:
                 member, sums = task
                 G, C = sums.close("full")
-                whitening = plan.similarities[member.family].whitening(member.index)
-                made = spectral_forms(G, C, plan.rows, _ONE, whitening)  # type: ignore[arg-type]
+                made = spectral_forms(G, C, plan.rows, _ONE, plan.whitening(member))  # type: ignore[arg-type]
                 if made is None:
                     return None
                 # Half the size in files; as good as any other directions nearby, once they are fixed.

@@ -13,8 +13,9 @@ from torch import Tensor
 
 from ...kernels import Kernel
 from .constants import COSINES
-from .features import FeaturePlan, Layout, Member
+from .features import FeaturePlan, Layout
 from .landmarks import GaussianFeatures, SimilarityFeatures, inverse_root
+from .members import Member
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
@@ -35,16 +36,23 @@ class JointFeatures:
 
     Attributes
     ----------
-    plan
-        What computes them.
+    plan, members
+        What computes them, and which of its members they are.
+    cosines
+        How many rank cosines are kept, by the kind of a member.
+    whitening
+        What whitens each kernel and leaves its leading principal components.
     blocks
         Kinds of features, and which columns of the joint matrix they are.
+    means, scale
+        What is subtracted from each feature, and what it is then multiplied by.
     """
 
     plan: FeaturePlan
+    members: tuple[Member, ...]
+    cosines: dict[str, int]
+    whitening: dict[Member, Tensor]
     blocks: dict[str, slice]
-    cosines: int
-    whitening: tuple[Tensor | None, ...]
     means: Tensor
     scale: Tensor
 
@@ -54,19 +62,17 @@ class JointFeatures:
     ) -> JointFeatures:
         """Those of a sketch: rows of the pooled samples in random order."""
         plan = _reduce(FeaturePlan.fit(sketch, rows, layout, kernels, rng), rows)
-        d = len(plan.numeric)
-        cosines = 0 if d > _COLUMNS or not d else max(1, min(6, _COSINES // d))
-        whitening = tuple(
-            inverse_root(plan.similarities[m.family].whitening(m.index)) if m.family in plan.similarities else None
-            for m in _members(plan, cosines)
-        )
-        bare = cls(plan, {}, cosines, whitening, torch.zeros(1), torch.ones(1))
-        bare = replace(bare, whitening=bare._leading(sketch[:_SCALED]))
-        parts = bare._parts(sketch[:_SCALED])
+        cosines = {"columns": _count_cosines(len(plan.numeric)), "components": _OF_COMPONENTS}
+        members = tuple(member for member in plan.members if not member.cosines or cosines[member.kind])
+        some = sketch[:_SCALED]
+        roots = {m: inverse_root(factor) for m in members if (factor := plan.whitening(m)) is not None}
+        whitening = {m: _leading(F, roots[m]) for m, F in plan.features(some, list(roots))}
+        bare = cls(plan, members, cosines, whitening, {}, torch.zeros(1), torch.ones(1))
+        parts = bare._parts(some)
         blocks, start = {}, 0
         scales = []
-        for name, F in parts.items():
-            blocks[name] = slice(start, start + F.shape[1])
+        for kind, F in parts.items():
+            blocks[kind] = slice(start, start + F.shape[1])
             start += F.shape[1]
             size = math.sqrt(float((F - F.mean(0)).square().sum(1).mean()))
             scales.append(torch.full((F.shape[1],), 1 / size if size > 1e-12 else 0.0))
@@ -82,42 +88,29 @@ class JointFeatures:
         """The features of some rows."""
         return torch.cat(list(self._parts(block).values()), 1).sub_(self.means).mul_(self.scale)
 
-    def _leading(self, sketch: Tensor) -> tuple[Tensor | None, ...]:
-        """What whitens each kernel and leaves its leading principal components."""
-        members = _members(self.plan, self.cosines)
-        found = list(self.whitening)
-        for member, F in self.plan.features(sketch, members):
-            k = members.index(member)
-            root = found[k]
-            if root is not None:
-                F = F @ root
-                spectrum, V = torch.linalg.eigh(torch.cov(F.T).double())
-                kept = (spectrum > _SHARE * spectrum.sum()).nonzero()[:, 0].flip(0)[:_COMPONENTS]
-                found[k] = root @ V[:, kept if len(kept) else [-1]].float()
-        return tuple(found)
-
     def _parts(self, block: Tensor) -> dict[str, Tensor]:
         """The features of each kind."""
-        members = _members(self.plan, self.cosines)
-        place = {member: k for k, member in enumerate(members)}
         found: dict[str, list[Tensor]] = {}
-        for member, F in self.plan.features(block, members):
-            root = self.whitening[place[member]]
-            name = f"{member.family} {member.index}" if root is not None else "columns"
-            if root is not None:
-                F = F @ root
-            elif member.family == "pairs":
-                name = "pairs"
-            elif member.family == "components":
-                name, F = "components", F.reshape(len(F), -1, COSINES)[:, :, :_OF_COMPONENTS].flatten(1)
-            elif member.family == "coordinates":
-                F = F.reshape(len(F), len(self.plan.numeric), -1)[:, :, : self.cosines].flatten(1)
-            found.setdefault(name, []).append(F)
-        return {name: torch.cat(parts, 1) for name, parts in found.items()}
+        for member, F in self.plan.features(block, self.members):
+            if member in self.whitening:
+                F = F @ self.whitening[member]
+            elif member.cosines:
+                F = member.leading(F, self.cosines[member.kind])
+            found.setdefault(member.kind, []).append(F)
+        return {kind: torch.cat(parts, 1) for kind, parts in found.items()}
 
 
-def _members(plan: FeaturePlan, cosines: int) -> list[Member]:
-    return [member for member in plan.members if cosines or member.family != "coordinates"]
+def _count_cosines(columns: int) -> int:
+    """Rank cosines of each column: fewer where there are many columns, and none where there are too many."""
+    return 0 if columns > _COLUMNS else max(1, min(COSINES, _COSINES // max(columns, 1)))
+
+
+def _leading(F: Tensor, root: Tensor) -> Tensor:
+    """What whitens features, and leaves their leading principal components."""
+    spectrum, V = torch.linalg.eigh(torch.cov((F @ root).T).double())
+    kept = (spectrum > _SHARE * spectrum.sum()).nonzero()[:, 0].flip(0)[:_COMPONENTS]
+    found: Tensor = root @ V[:, kept if len(kept) else [-1]].float()
+    return found
 
 
 def _reduce(plan: FeaturePlan, rows: int) -> FeaturePlan:

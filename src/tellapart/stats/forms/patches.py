@@ -78,7 +78,7 @@ class PatchFeatures:
 
 def _planes(Z: Tensor, shape: tuple[int, ...]) -> Tensor:
     """Rows as images of shape (n, channels, h, w)."""
-    images = Z.reshape(-1, *shape)
+    images = Z.float().reshape(-1, *shape)
     if images.dim() == 3:
         return images[:, None]
     return images.movedim(-1, 1) if shape[2] in (1, 3) else images

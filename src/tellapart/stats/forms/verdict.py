@@ -18,8 +18,9 @@ from ...kernels import Kernel
 from .constants import FLAT, HALF_WEIGHT, IMAGE_WEIGHTS, MANY, UNEVEN, WEIGHTS
 from .contrasts import Contrasts
 from .families import Answer, Judge, Part
-from .features import FeaturePlan, Layout, Member, draw_sketch
+from .features import FeaturePlan, Layout, draw_sketch
 from .labellings import Labellings
+from .members import Member
 from .scores import align, power_mean, rank_pvalue
 from .spectral import SpectralForms, spectral_forms
 
@@ -59,8 +60,8 @@ class Verdict:
     pvalue: float
     null_distribution: Array
     families: dict[str, FamilyVerdict] = field(default_factory=dict)
-    coordinates: list[Part] = field(default_factory=list)
-    pairs: list[Part] = field(default_factory=list)
+    coordinates: tuple[Part, ...] = ()
+    pairs: tuple[Part, ...] = ()
     left_out: int = 0
 
 
@@ -97,8 +98,7 @@ def judge_rows(
                 sums[member] = found
                 continue
             # Large sums are not kept longer than they are needed.
-            whitening = plan.similarities[member.family].whitening(member.index)
-            made = spectral_forms(*found, plan.rows, contrasts, whitening, directions=correct)
+            made = spectral_forms(*found, plan.rows, contrasts, plan.whitening(member), directions=correct)
             if made is not None:
                 forms[member] = made
         judge = Judge(plan, contrasts, sums)
@@ -112,39 +112,38 @@ def judge_rows(
 
 def conclude(judge: Judge, answers: dict[str, Answer | None]) -> Verdict:
     """What everything comes to: the answers of kernel families, and those of columns, pairs and components."""
-    answers["coordinates"], coordinates = judge.coordinates()
-    answers["pairs"], pairs = judge.pairs()
-    answers["components"] = judge.components()
-    known = {family: answer for family, answer in answers.items() if answer is not None}
-    weights = dict(IMAGE_WEIGHTS if "patches" in known else WEIGHTS)
-    for family, parts in (("coordinates", coordinates), ("pairs", pairs)):
-        if family in known:
-            weights[family] *= len(parts) / (len(parts) + HALF_WEIGHT)
-    if len(coordinates) == 1:
-        weights["coordinates"] = weights["kernel"]
-    return _combine(known, weights, judge.contrasts, coordinates, pairs, judge.plan.left_out)
-
-
-def _combine(
-    answers: dict[str, Answer],
-    weights: dict[str, float],
-    contrasts: Contrasts,
-    coordinates: list[Part],
-    pairs: list[Part],
-    left_out: int,
-) -> Verdict:
-    observed, count = contrasts.labellings.observed, contrasts.labellings.count
-    if not answers:
-        return Verdict(0.0, 1.0, np.zeros(count - 1), {}, coordinates, pairs, left_out)
-    aligned = np.stack([align(answer.score) for answer in answers.values()])
-    total = power_mean(aligned, FLAT, [weights[name] for name in answers])
-    by_evidence = sorted(answers, key=lambda name: -aligned[list(answers).index(name), observed])
+    others = {"coordinates": judge.coordinates(), "pairs": judge.pairs(), "components": judge.components()}
+    known = {family: answer for family, answer in (answers | others).items() if answer is not None}
+    labellings, left_out = judge.contrasts.labellings, judge.plan.left_out
+    if not known:
+        return Verdict(0.0, 1.0, np.zeros(labellings.count - 1), left_out=left_out)
+    weights, observed = _weights(known), labellings.observed
+    aligned = {family: align(answer.score) for family, answer in known.items()}
+    total = power_mean(np.stack(list(aligned.values())), FLAT, [weights[family] for family in known])
     families = {
-        name: FamilyVerdict(float(rank_pvalue(answers[name].score, observed)), answers[name].carrier)
-        for name in by_evidence
+        family: FamilyVerdict(float(rank_pvalue(known[family].score, observed)), known[family].carrier)
+        for family in sorted(known, key=lambda family: -aligned[family][observed])
     }
-    pvalue = float(rank_pvalue(total, observed))
-    return Verdict(float(total[observed]), pvalue, np.delete(total, observed), families, coordinates, pairs, left_out)
+    return Verdict(
+        statistic=float(total[observed]),
+        pvalue=float(rank_pvalue(total, observed)),
+        null_distribution=np.delete(total, observed),
+        families=families,
+        coordinates=known["coordinates"].parts if "coordinates" in known else (),
+        pairs=known["pairs"].parts if "pairs" in known else (),
+        left_out=left_out,
+    )
+
+
+def _weights(answers: dict[str, Answer]) -> dict[str, float]:
+    """What the families weigh against each other."""
+    weights = dict(IMAGE_WEIGHTS if "patches" in answers else WEIGHTS)
+    for family, answer in answers.items():
+        if answer.parts:
+            weights[family] *= len(answer.parts) / (len(answer.parts) + HALF_WEIGHT)
+    if "coordinates" in answers and len(answers["coordinates"].parts) == 1:
+        weights["coordinates"] = weights["kernel"]
+    return weights
 
 
 def sum_features(

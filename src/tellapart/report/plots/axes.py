@@ -1,15 +1,17 @@
-"""Axes of matplotlib that pictures are drawn on."""
+"""Axes of matplotlib that pictures are drawn on, and their colours."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .._util.extras import extra
-from .words import clip
+from ..._util.extras import extra
+from ..words import clip
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+#: The samples, what was observed, and what is only there for comparison; told apart without seeing red from green.
+X_COLOUR, Y_COLOUR, ACCENT, GREY = "#0072b2", "#c85200", "#5b4bb7", "#9a9da3"
 #: Characters of a name.
 _NAME = 40
 

@@ -12,6 +12,7 @@ _EXAMPLES = """\
 examples:
   tellapart rank mnist gmmn.npz gan.npz --report ranking.html
   tellapart rank real/ a/ b/ c/ --image-size 32x32
+  tellapart rank human.jsonl model-1.jsonl model-2.jsonl --columns answer --features ngrams
   tellapart rank real.parquet synthetic-1.parquet synthetic-2.parquet --kernel ard --json -
 
 REAL is what the others should look like. Each two of these are compared by their MMD² from REAL, with the error that

@@ -307,7 +307,9 @@ def _as_matrix(source: Source, argument: str) -> Array:
         content.to_matrix() if isinstance(content, Table) else content.values if isinstance(content, Rows) else None
     )
     if values is None:
-        raise InputError(f"{argument} needs numbers or images, but {source.label} has columns of text or dates.")
+        problem = f"{argument} needs numbers or images, but {source.label} has columns of text or dates."
+        alone = "Choose one column of text with {columns}, or columns of numbers." if argument == "features=" else ""
+        raise InputError(problem, alone, columns=...)
     return values
 
 

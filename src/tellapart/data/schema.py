@@ -148,7 +148,7 @@ class Schema:
             self._check_width(values.shape[1], name)
             return values, (), ()
         options = ReadOptions(missing=self.missing, features=features)  # type: ignore[arg-type]
-        if self.kind == "images":
+        if self.kind == "images" or features is not None:
             options = replace(options, image_size=self.image_size, image_shape=self.pixels)  # type: ignore[arg-type]
         if features is not None:
             # Columns are chosen before the function sees them; else afterwards, so that a missing one can be counted.

@@ -206,6 +206,8 @@ def take_labels(
     wanted = replace(options, columns=(column,), drop=None, missing="indicator", features=None, max_rows=None)
     source = open_source(data, name, replace(wanted, image_shape=None, image_size=None))
     if isinstance(source.content, Table):
+        if len(source.content.columns) > 1:
+            raise InputError(f"{source.label} has vectors in {column!r}, which cannot say {_LABELS[kind]}.")
         _check_complete(source.label, source.content.columns[0], kind)
         labels = _values(source.content.columns[0])
     else:

@@ -56,7 +56,8 @@ def read(
         first element is taken), Dask arrays, a list of PIL images. Or a path: .npy, .npz and .safetensors (several
         arrays: name one, as in ``"run.npz:images"``), .csv, .tsv, .jsonl (also .gz), .parquet (also a folder of
         parts), a zarr array, an idx file (MNIST), or a folder of PNG and JPEG images. Or ``"mnist"`` (its test images,
-        fetched once) or ``"digits"``. A `Source` is given back.
+        fetched once) or ``"digits"``. A `Source` is given back. A column of
+        vectors of one length is read as that many columns: ``embedding[0]``, ``embedding[1]``, …
     name
         What to call it in messages.
     columns, drop

@@ -25,6 +25,7 @@ from .sample import Kind
 from .scaling import Levels, Numbers
 from .source import Rows, Source
 from .tables import Table, quote_names, unique_names
+from .vectors import whole_column
 
 #: What is an error: ``"strict"``: every deviation. ``"normal"``: columns that are missing or of another type; texts
 #: that were not seen before, and columns that are new, are noted. ``"lenient"``: nothing; what is missing is missing.
@@ -255,7 +256,8 @@ class Schema:
                     )
                     deviations.append(Deviation("unseen category", name, count, words))
             found.append(column)
-        new_columns = [name for name in by_name if self.wanted is None and name not in self.dropped]
+        dropped = {*self.dropped, *(name for name in by_name if whole_column(name) in self.dropped)}
+        new_columns = [name for name in by_name if self.wanted is None and name not in dropped]
         if new_columns:
             words = f"columns that the reference has not are left out: {quote_names(new_columns, 5)}."
             deviations.append(Deviation("new column", ", ".join(new_columns), rows, words))

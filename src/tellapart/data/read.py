@@ -17,7 +17,7 @@ from .arrays import Array, as_array, check_finite, check_rows, iterate_blocks
 from .columns import Column
 from .features import apply_features
 from .formats import Opened, Request, find_format
-from .images import Images, as_images
+from .images import Images, as_images, note_odd_pixels
 from .lazy import Lazy
 from .limits import check_memory
 from .matching import check_schema, match, match_checked
@@ -226,7 +226,9 @@ def open_source(data: Any, name: str, options: ReadOptions) -> Source:
         numbers = request.choose_rows(len(content))
         content = content if len(numbers) == len(content) else content.take(numbers)
     remarks = [f"{c.name!r} is {c.remark}." for c in content.columns if c.remark] if isinstance(content, Table) else []
-    notes = (*opened.notes, *remarks)
+    declared = options.image_shape is not None or options.image_size is not None
+    odd = note_odd_pixels(content.pixels, content.shape) if isinstance(content, Images) and not declared else ()
+    notes = (*opened.notes, *remarks, *odd)
     source = Source(content, name, request.origin, numbers, opened.files, notes=notes, options=options, total=total)
     return _shape_images(_select_coordinates(source))
 

@@ -131,6 +131,10 @@ def test_without_a_state(folder, capsys):
         (["reference", "day0.csv", "-o", "no/r.tellapart"], "folder"),
         (["rank", "reference.csv", "day0.csv"], "two or more"),
         (["rank", "reference.csv", "day0.csv"], "`tellapart test` compares a single one"),
+        (["rank", "reference.csv", "day0.csv", "day1.csv", "--names", "a"], "2 models, but 1 in --names. Give one for"),
+        (["rank", "reference.csv", "day0.csv", "day1.csv", "--names", "a,a"], "must differ, and say something"),
+        (["rank", "reference.csv", "day0.csv", "day1.csv", "--names", "a,"], "must differ, and say something"),
+        (["rank", "reference.csv", "day0.csv", "day1.csv", "--names", "reference,a"], "none may be called 'reference'"),
         (["watch", "r.tellapart", "day0.csv", "--report", "h.json"], "HTML page"),
         (["compare", "--by", "age", "gaps.csv", "--drop", HOSTILE], "sample each row belongs to. --by age needs"),
         (["compare", "--by", "age", "reference.csv"], "'age' has 400 different values"),
@@ -159,6 +163,13 @@ def test_rank(folder, capsys):
     page = (folder / "r.html").read_text()
     assert "cannot be told apart" in page
     assert "What tells each model from the reference" in page
+
+
+def test_ranked_models_have_the_names_given(folder, capsys):
+    call = ["rank", "reference.csv", "day0.csv", "day3.csv", "--json", "r.json", "--names"]
+    assert main([*call, 'good,"far, off"']) == 0
+    assert "good is closer to the reference than far, off." in capsys.readouterr().out
+    assert json.loads((folder / "r.json").read_text())["order"] == ["good", "far, off"]
 
 
 def test_groups_of_one_table(folder, capsys):

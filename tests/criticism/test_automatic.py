@@ -328,3 +328,13 @@ def test_the_interval_of_a_distance_is_never_a_point():
         X, Y = np.random.default_rng(seed).normal(size=(2, 24, 2))
         distance = ta.equivalence_test(X, Y, margin=0.2, rng=0)
         assert distance.interval[1] > 0.05
+
+
+def test_features_get_every_column():
+    """A constant column is better left out of a comparison, but not of what a function is given."""
+    rng = np.random.default_rng(0)
+    X, Y = (np.c_[np.ones(60), rng.normal(size=(60, 2))] for _ in range(2))
+    widths = set()
+    found = ta.compare(X, Y, permutations=99, features=lambda rows: widths.add(rows.shape[1]) or rows, rng=0)
+    assert widths == {3}
+    assert not found.noticed

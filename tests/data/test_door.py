@@ -278,7 +278,7 @@ def test_json_lines(tmp_path: Path) -> None:
     assert read(tmp_path / "x.jsonl", columns=["n"]).columns == ("n",)
     for content, message in (
         ("[1, 2]\n", "is not a table of JSON lines"),
-        ('{"a": [1]}\n', "holds values of type List"),
+        ('{"a": [1]}\n{"a": [1, 2]}\n', r"column 'a' of lists of different lengths \(1 to 2\)"),
         ('{"a": 1}\n{"a": \n', "is not a table of JSON lines"),
         ("\n\n", "is empty: it has no rows"),
     ):

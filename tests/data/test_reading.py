@@ -139,9 +139,9 @@ def test_a_drawn_stream_is_uniform() -> None:
         (Items([()]), ValueError, "X gives empty tuples"),
         (DataLoader(Items([{"image": 1}])), TypeError, "X gives dictionaries"),
         (
-            pl.DataFrame({"a": [[1], [2]]}),
+            pl.DataFrame({"a": [["x"], ["y"]]}),
             TypeError,
-            r"column 'a' that holds values of type List\(Int64\)\. Leave it out with drop=\['a'\]",
+            r"column 'a' of lists of text, but vectors are lists of numbers. Leave it out with drop=\['a'\]",
         ),
         (pd.DataFrame({"a": [1, [2]]}), TypeError, "column 'a' that holds values of type list"),
         (pd.DataFrame({"a": [1j, 2]}), TypeError, "column 'a' that holds values of type complex"),

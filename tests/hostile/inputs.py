@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 import io
 import json
@@ -145,6 +146,17 @@ FRAME = pd.read_csv(io.StringIO(GOOD))
 
 # --- Files that are not what they say
 
+#: The other columns of a table with a strange first one.
+_BC = {"b": [2] * 40, "c": [3] * 40}
+
+
+def _claimed_vectors(width: int) -> pa.Table:
+    """Rows without a vector, of a type that says how long it would be; these are written as nothing at all."""
+    made = pa.table({"a": pa.array([None] * 40, pa.list_(pa.float32())), **_BC})
+    said = made.schema.set(0, pa.field("a", pa.list_(pa.float32(), width)))
+    header = base64.b64encode(said.serialize().to_pybytes())
+    return made.replace_schema_metadata({"ARROW:schema": header})
+
 
 def damaged() -> dict[str, tuple[Content, str]]:
     """Contents by the name of their file, and what is said of each; a good one of the same kind stands beside."""
@@ -234,7 +246,13 @@ def damaged() -> dict[str, tuple[Content, str]]:
         "gap.csv": (table(a7=""), r"has missing values in 'a' \(1 of 40\)"),
         "gap.jsonl": ('{"a":1,"b":2,"c":3}\n{"a":1,"b":2}\n' * 20, "has missing values in 'c'"),
         "nested.jsonl": ('{"a":1,"b":{"d":2},"c":3}\n' * 40, "'b' that holds values of type Struct"),
-        "lists.parquet": (parquet(pa.table({"a": [[1]] * 40, "b": [2] * 40, "c": [3] * 40})), "'a' that holds values"),
+        "lists.parquet": (parquet(pa.table({"a": [[1], [2, 3]] * 20, **_BC})), "'a' of lists of different lengths"),
+        "empties.parquet": (parquet(pa.table({"a": [[]] * 40, **_BC})), "'a' of lists of nothing"),
+        "tags.parquet": (parquet(pa.table({"a": [["x"]] * 40, **_BC})), "'a' of lists of text, but vectors are"),
+        "deep.parquet": (parquet(pa.table({"a": [[[1.0]]] * 40, **_BC})), "'a' of lists of lists, but vectors are"),
+        "gap.parquet": (parquet(pa.table({"a": [[1.0], None] * 20, **_BC})), r"lacks 'a'|missing values in 'a\[0\]'"),
+        "vectors.jsonl": ('{"a":[1,2],"b":2,"c":3}\n{"a":[1],"b":2,"c":3}\n' * 20, "'a' of lists of different lengths"),
+        "claim.parquet": (parquet(_claimed_vectors(2**27)), "would take about .* GB"),
         "bytes.parquet": (parquet(pa.table({"a": [b"x"] * 40, "b": [2] * 40, "c": [3] * 40})), "'a' that holds values"),
         "changing.jsonl": ('{"a":1,"b":2,"c":3}\n{"a":"x","b":2,"c":3}\n', "column 'a' changed from number to string"),
         "ids.csv": (table(a=[f"user-{k}" for k in range(40)] ), "columns of different types|nearly always different"),
@@ -332,6 +350,10 @@ def wrong_calls() -> list[Case]:
             ["digits", "digits", "--image-size", "99999x99999"],
             "would take about .* smaller --image-size",
         ),
+        "no features": (["a.csv", "b.csv", "--features", "\x1b[2J"], "is not ngrams, words, model:FOLDER or onnx:FILE"),
+        "features of nothing": (["a.csv", "b.csv", "--features", "onnx:"], "'onnx:' is not ngrams"),
+        "no model": (["a.csv", "b.csv", "--features", "onnx:\x1b[2J.onnx"], r"no file \\x1b\[2J.onnx"),
+        "texts that are numbers": (["a.csv", "b.csv", "--features", "ngrams"], "These features are for texts"),
         "no groups": (["a.csv", "b.csv", "--groups", "\x1b[2J"], r"has no column '\\+x1b"),
     }
     cases = [

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import zlib
 
 import numpy as np
@@ -131,9 +133,29 @@ def test_a_sentence_model_sees_meaning_where_letters_are_alike(sentence_model):
     assert near @ again > 0.6 > near @ far
 
 
-def test_a_missing_package_names_its_extra(monkeypatch):
-    import sys
+@pytest.mark.filterwarnings("ignore")
+def test_a_sentence_model_on_the_command_line(sentence_model, tmp_path, capsys):
+    from tellapart.cli import main
 
+    for name, values in (("x", texts(0, 20)), ("y", texts(1, 20, " Why?"))):
+        pd.DataFrame({"text": values}).to_csv(tmp_path / f"{name}.csv", index=False)
+    call = ["test", str(tmp_path / "x.csv"), str(tmp_path / "y.csv"), "--permutations", "99"]
+    flags = ["--features", f"model:{sentence_model}", "--quiet", "--fail-on-difference"]
+    done = subprocess.run([sys.executable, "-m", "tellapart", *call, *flags], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
+    assert main([*call, "--features", f"model:{tmp_path}/none"]) == 2
+    told = capsys.readouterr().err
+    assert "cannot be loaded" in told
+    assert told.count("\n") == 1
+
+
+def test_a_folder_is_called_by_its_last_name(tmp_path):
+    """A reference may be fitted with a model in one place, and used where it is in another."""
+    names = {ta.features.sentence_transformer(place).__name__ for place in (tmp_path / "a/minilm", "b/minilm/")}
+    assert names == {"sentence_transformer(minilm)"}
+
+
+def test_a_missing_package_names_its_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     with pytest.raises(ImportError, match=r"pip install 'tellapart\[text\]'"):
         read(["a"], features=ta.features.sentence_transformer("any"))

@@ -179,6 +179,18 @@ def test_features_of_chosen_columns():
     assert reference.test(longer, 99, rng=0).pvalue == 0.01
 
 
+def test_features_of_images_see_them_at_one_size():
+    def brightness(images):
+        assert images.shape[2:] == (4, 4)
+        return images.mean((2, 3))
+
+    def images(n, side, seed):
+        return np.random.default_rng(seed).integers(0, 256, (n, side, side), np.uint8)
+
+    reference = ta.Reference.fit(images(100, 8, 0), image_size=(4, 4), features=brightness, rng=0)
+    assert reference.test(images(30, 8, 1), 99, rng=0).pvalue > 0.01
+
+
 def test_a_date_is_no_number():
     frame = pd.DataFrame({"x": np.random.default_rng(0).normal(size=200), "y": np.arange(200) % 7.0})
     reference = ta.Reference.fit(frame, rng=0, missing="indicator")

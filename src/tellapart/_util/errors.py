@@ -7,6 +7,7 @@ An error knows which arguments its advice names, so that whoever shows it can sp
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from .text import clip, printable
@@ -22,6 +23,24 @@ def spell_keyword(name: str, value: Any) -> str:
     ("missing='drop'", 'max_rows=')
     """
     return f"{name}=" if value is ... else f"{name}={value!r}"
+
+
+@dataclass(frozen=True, repr=False)
+class Spelled:
+    """A value to give that is written in one way in Python and in another on the command line.
+
+    >>> spell_keyword("features", Spelled("ta.features.hashing_ngrams()", "ngrams"))
+    'features=ta.features.hashing_ngrams()'
+    """
+
+    python: str
+    command_line: str
+
+    def __repr__(self) -> str:
+        return self.python
+
+    def __str__(self) -> str:
+        return self.command_line
 
 
 class InputError(ValueError):

@@ -26,6 +26,7 @@ examples:
   tellapart compare a.parquet b.parquet --keep date --missing indicator --names June,July
   tellapart compare mnist fake.npz --test ard --report report.html
   tellapart compare --by site patients.csv --report sites.html
+  tellapart compare old.csv new.csv --columns review --features model:all-MiniLM-L6-v2
 
 A and B are files (CSV, TSV, Parquet, .npy, .npz, .safetensors, idx), folders of PNG and JPEG images, or mnist (its
 test images, fetched once) or digits. Every row is tested, and judged by what other rows tell. With --test ard and other

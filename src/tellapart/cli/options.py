@@ -11,6 +11,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NoReturn
 
+from .features import add_features, make_features
+
 #: Digits that a whole number may have.
 _DIGITS = 30
 
@@ -108,6 +110,7 @@ def add_reading(parser: argparse.ArgumentParser, most: str) -> None:
     )
     data.add_argument("--columns", type=names, metavar="A,B", help="use only these columns")
     data.add_argument("--drop", type=names, metavar="A,B", help="leave these columns out")
+    add_features(data)
     data.add_argument("--image-size", type=image_size, metavar="HxW", help="resize images to this size")
     data.add_argument("--image-shape", type=image_size, metavar="HxW", help="rows are the pixels of such images")
     data.add_argument("--max-rows", type=count, metavar="N", help=f"draw at most N rows of each sample ({most})")
@@ -116,7 +119,7 @@ def add_reading(parser: argparse.ArgumentParser, most: str) -> None:
 def reading(options: argparse.Namespace) -> dict[str, Any]:
     """What `add_reading` asked for, as keywords of the library."""
     known = ("missing", "columns", "drop", "image_size", "image_shape", "max_rows")
-    return {name: getattr(options, name) for name in known}
+    return {name: getattr(options, name) for name in known} | {"features": make_features(options.features)}
 
 
 def add_compute(parser: argparse.ArgumentParser) -> argparse._ActionsContainer:

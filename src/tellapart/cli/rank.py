@@ -6,12 +6,13 @@ import argparse
 from pathlib import Path
 
 from .errors import spell_notes
-from .options import add_output, add_reading, check_output, count, existing, reading, seed, write_output
+from .options import add_output, add_reading, check_output, count, existing, names, reading, seed, write_output
 
 _EXAMPLES = """\
 examples:
   tellapart rank mnist gmmn.npz gan.npz --report ranking.html
-  tellapart rank real/ a/ b/ c/ --image-size 32x32
+  tellapart rank real/ a/ b/ c/ --image-size 32x32 --names "GAN,VAE,flow"
+  tellapart rank human.jsonl model-1.jsonl model-2.jsonl --columns answer --features ngrams
   tellapart rank real.parquet synthetic-1.parquet synthetic-2.parquet --kernel ard --json -
 
 REAL is what the others should look like. Each two of these are compared by their MMD² from REAL, with the error that
@@ -24,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EXAMPLES
     parser.add_argument("real", metavar="REAL", help="the reference: a file, or a folder of images")
     parser.add_argument("models", nargs="+", metavar="MODEL", help="two or more files or folders")
+    parser.add_argument("--names", type=names, metavar="A,B", help="what to call the models (their files)")
     add_reading(parser, most="10000")
     test = parser.add_argument_group("the test")
     test.add_argument(
@@ -48,7 +50,7 @@ def run(options: argparse.Namespace) -> None:
     check_output(options)
     found = rank(
         existing(options.real),
-        {name: existing(given) for name, given in zip(distinct_names(options.models), options.models, strict=True)},
+        {name: existing(given) for name, given in zip(_names(options), options.models, strict=True)},
         options.kernel,
         alpha=options.alpha,
         train=options.train,
@@ -59,6 +61,23 @@ def run(options: argparse.Namespace) -> None:
         **reading(options) | {"max_rows": options.max_rows or 10_000},
     )
     write_output(options, found, spell_notes(found.summary(), options.parser))
+
+
+def _names(options: argparse.Namespace) -> list[str]:
+    """What the models are called: as the user says, or by their files."""
+    from .._util.errors import InputError
+
+    given: list[str] | None = options.names
+    if given is None:
+        return distinct_names(options.models)
+    models = f"{len(options.models)} model{'s' * (len(options.models) != 1)}"
+    if len(given) != len(options.models):
+        raise InputError(
+            f"There are {models}, but {len(given)} in --names.", "Give one for each with {names}.", names=...
+        )
+    if len(set(given)) < len(given) or not all(given):
+        raise InputError("The names of models must differ, and say something.", "Correct {names}.", names=...)
+    return given
 
 
 def distinct_names(given: list[str]) -> list[str]:

@@ -14,9 +14,12 @@ examples:
   tellapart reference last-year.parquet -o reference.tellapart
   tellapart reference train.csv -o reference.tellapart --drop id --missing indicator
   tellapart watch reference.tellapart today.parquet --state state.json
+  tellapart reference answers.jsonl -o answers.tellapart --columns answer --features ngrams
+  tellapart watch answers.tellapart today.jsonl --features ngrams --state state.json
 
 The file holds rows of X: up to --keep of them as numbers, up to 768 more as landmarks, sorted values of each column,
-and the texts of each column of text. Keep it as you keep X. It holds no code."""
+and the texts of each column of text. Keep it as you keep X. It holds no code: of --features
+it has the name only, and `tellapart watch` is to be given the same."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

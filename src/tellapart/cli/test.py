@@ -17,6 +17,7 @@ examples:
   tellapart test before.parquet after.parquet --groups patient --missing indicator
   tellapart test train.npy live.npy --json - --fail-on-difference
   tellapart test real/ generated/ --image-size 32x32
+  tellapart test old.jsonl new.jsonl --columns answer --features ngrams
 
 A and B are files (CSV, TSV, JSON lines, also .gz; Parquet, .npy, .npz, .safetensors, zarr, idx), folders of PNG and
 JPEG images, or mnist (its test images, fetched once) or digits. The test is exact and uses every row. The exit code is

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .errors import explain
+from .features import add_features, make_features
 from .options import add_output, check_output, count, existing, seed, write_output
 from .output import complain
 
 if TYPE_CHECKING:
-    from ..twosample import BatchRecord, Monitor
+    from ..twosample import BatchRecord, Monitor, Reference
     from ..twosample.control import Control
 
 _EXAMPLES = """\
@@ -48,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EXAMPLES
     parser.add_argument("reference", metavar="REFERENCE", help="a file that `tellapart reference` wrote")
     parser.add_argument("new", nargs="+", metavar="NEW", help="files or folders of images: one batch each, in order")
+    add_features(parser)
     parser.add_argument("--state", type=Path, metavar="FILE", help="what was found of earlier batches, as JSON")
     test = parser.add_argument_group("the test")
     test.add_argument("--control", choices=("anytime", "holm", "bh"), help="(anytime with --state, holm without)")
@@ -78,13 +80,13 @@ def run(options: argparse.Namespace) -> int:
     from .._util.errors import InputError
     from .._util.files import atomic_write_text, check_writable
     from .._util.locks import exclusive
-    from ..twosample import Monitor, Reference
+    from ..twosample import Monitor
 
     check_output(options)
     for path, what in ((options.state, "The state"), (options.prometheus, "The file of metrics")):
         if path is not None:
             check_writable(path, what)
-    reference = Reference.load(options.reference)
+    reference = _load(options)
     # Bets need a stream to add up over. Files by themselves share alpha.
     control: Control = options.control or ("holm" if options.state is None else "anytime")
     horizon = options.horizon or (len(options.new) if options.state is None else 50)
@@ -120,6 +122,24 @@ def run(options: argparse.Namespace) -> int:
                     atomic_write_text(options.prometheus, monitor.to_prometheus(stream=options.prometheus.stem))
                 write_output(options, monitor, "\n".join(_told(monitor, found, before)))
     return 2 if refused else int(options.fail_on_difference and any(one in monitor.alarms for one in found))
+
+
+def _load(options: argparse.Namespace) -> Reference:
+    """The reference, and the features that it was fitted with. Its file has their name, and is not trusted with more.
+
+    A model that a file names could be any, and models may be code.
+    """
+    from .._util.errors import InputError
+    from ..twosample import Reference
+
+    features = make_features(options.features)
+    reference = Reference.load(options.reference, features=features)
+    known, given = reference.contents.schema.features, getattr(features, "__name__", None)
+    if known != given:
+        fitted = "without features" if known is None else f"on the output of {known!r}, not of {given!r}"
+        advice = "Leave out {features}." if known is None else "Give the same {features}."
+        raise InputError(f"{options.reference} was fitted {fitted}.", advice, features=...)
+    return reference
 
 
 def _told(monitor: Monitor, found: list[BatchRecord], before: int) -> list[str]:

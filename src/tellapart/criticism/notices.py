@@ -189,13 +189,15 @@ def notice_shared(shared: SharedRows | None) -> tuple[Notice, ...]:
 
 
 def _columns(x: Source, y: Source) -> Iterator[tuple[str, Column, Column]]:
-    """Columns of both, by name, as they came."""
+    """Columns of both, by name, as they came; none where a function of them is compared, which needs them all."""
+    if x.options.features is not None:
+        return
     if isinstance(x.content, Table) and isinstance(y.content, Table):
         others = {column.name: column for column in y.content.columns}
         for column in x.content.columns:
             if column.name in others:
                 yield column.name, column, others[column.name]
-    elif isinstance(x.content, Rows) and isinstance(y.content, Rows) and x.features is None:
+    elif isinstance(x.content, Rows) and isinstance(y.content, Rows):
         for k, name in enumerate(x.columns):
             first, second = (np.asarray(part.content.values[:, k], float) for part in (x, y))  # type: ignore[union-attr]
             yield name, Column(name, "number", first), Column(name, "number", second)

@@ -9,9 +9,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from .._util.errors import InputError, InputTypeError
+from .._util.errors import InputError, InputTypeError, Spelled
 from .arrays import Array, check_finite
 from .images import Images
+
+#: What to advise for texts: it needs no model.
+NGRAMS = Spelled("ta.features.hashing_ngrams()", "ngrams")
 
 
 def apply_features(

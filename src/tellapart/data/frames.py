@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from .._util.text import printable, shorten
 from .arrays import Array
 from .columns import Column, column_from_array, column_from_codes
 from .tables import Table, select_columns, unique_names
+from .vectors import count_numbers, holds_vectors, split_vectors
 
 #: Libraries whose frames are known by name; others by the Arrow PyCapsule interface.
 _LIBRARIES = ("pandas", "polars", "pyarrow", "duckdb", "modin", "cudf", "ibis", "sqlframe", "pyspark", "dask_expr")
@@ -45,9 +47,20 @@ def table_from_frame(frame: Any, label: str) -> Table:
     narwhals = extra("narwhals", group="tables", what="Reading DataFrames")
     frame = frame if isinstance(frame, narwhals.DataFrame) else open_frame(frame, label)
     shown = unique_names(shorten(printable(name), _LONGEST_NAME) for name in frame.columns)
-    return Table(
-        tuple(_column(narwhals, name, frame[given], label) for name, given in zip(shown, frame.columns, strict=True))
-    )
+    columns: list[Column] = []
+    for name, given in zip(shown, frame.columns, strict=True):
+        series = frame[given]
+        if holds_vectors(narwhals, series):
+            columns += split_vectors(name, series, label)
+        else:
+            columns.append(_column(narwhals, name, series, label))
+    names = unique_names(column.name for column in columns)
+    return Table(tuple(replace(column, name=name) for column, name in zip(columns, names, strict=True)))
+
+
+def frame_width(frame: Any) -> int:
+    """How many numbers or texts a row of a narwhals DataFrame has."""
+    return count_numbers(extra("narwhals", group="tables", what="Reading DataFrames"), frame)
 
 
 def _as_narwhals(narwhals: Any, data: Any, label: str) -> Any:

@@ -15,6 +15,9 @@ from .arrays import Array, iterate_blocks
 #: Below this a side is more likely a few coordinates than an image.
 _SMALLEST = 4
 
+#: Images that are looked at to see whether they are any.
+LOOKED_AT = 256
+
 #: What stands for white in types that have but one use for images.
 _WHITE = {"uint8": 255.0, "uint16": 65535.0, "bool": 1.0}
 
@@ -135,6 +138,27 @@ def as_images(array: Array, label: str, image_shape: Any = None) -> Images | Non
         return None
     pixels = array[..., 0] if array.ndim == 4 and array.shape[3] == 1 else array
     return Images(pixels, *_find_range(pixels), channels)
+
+
+def note_odd_pixels(pixels: Any, shape: tuple[int, ...]) -> tuple[str, ...]:
+    """A note where an array has the shape of grey images, but numbers that pixels hardly have.
+
+    So have the hidden states of a language model, of shape (n, tokens, dim). Only the first rows are looked at.
+
+    >>> [len(note_odd_pixels(np.full((1, 8, 8), value), (8, 8))) for value in (0.5, -0.5, -1.5)]
+    [0, 0, 1]
+    """
+    if len(shape) != 2:
+        return ()
+    values = np.asarray(pixels[:LOOKED_AT])
+    low, high = float(values.min()), float(values.max())
+    if (low >= -1 and high <= 255) or bool((values == np.rint(values)).all()):
+        return ()
+    return (
+        f"Rows of shape {shape[0]} × {shape[1]} are taken for images of so many pixels, though values from {low:.3g} "
+        f"to {high:.3g} are unusual in images. If they are sequences of vectors, such as hidden states of tokens, "
+        "compare their means, X.mean(1), or all numbers of a row, X.reshape(len(X), -1).",
+    )
 
 
 def match_ranges(first: Images, second: Images) -> tuple[Images, Images]:

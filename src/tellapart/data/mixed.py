@@ -14,7 +14,7 @@ from .._util.text import printable, shorten
 from .arrays import LARGEST, Array, too_large
 from .columns import Column, ColumnKind, count_missing
 from .encoding import Encoding
-from .images import Images, pixel_names
+from .images import LOOKED_AT, Images, note_odd_pixels, pixel_names
 from .lazy import Points
 from .matching import match
 from .options import ReadOptions
@@ -133,9 +133,9 @@ def open_mixed(data: Sequence[Any], names: Sequence[str], options: ReadOptions, 
         points = agree(points, names, at_least)
         shape = _image_shape(tuple(points[0].shape[1:]))
         given = next((part.names for part in data if isinstance(part, Sample) and part.names is not None), None)
-        return Mixed(
-            tuple(points), _plain_units(points[0], shape, given), shape, (None,) * len(data), _called(data, names)
-        )
+        units, called = _plain_units(points[0], shape, given), _called(data, names)
+        odd = next(filter(None, (_note_odd(part, shape) for part in points)), ())
+        return Mixed(tuple(points), units, shape, (None,) * len(data), called, odd)
     return mix_sources(_read_sources(data, names, options), names, at_least)[0]
 
 
@@ -206,6 +206,8 @@ def take_labels(
     wanted = replace(options, columns=(column,), drop=None, missing="indicator", features=None, max_rows=None)
     source = open_source(data, name, replace(wanted, image_shape=None, image_size=None))
     if isinstance(source.content, Table):
+        if len(source.content.columns) > 1:
+            raise InputError(f"{source.label} has vectors in {column!r}, which cannot say {_LABELS[kind]}.")
         _check_complete(source.label, source.content.columns[0], kind)
         labels = _values(source.content.columns[0])
     else:
@@ -278,6 +280,10 @@ def _concatenate_columns(parts: Sequence[Column]) -> Column:
 
 def _are_images(sources: Sequence[Source]) -> bool:
     return sources[0].features is None and isinstance(sources[0].content, Images)
+
+
+def _note_odd(points: Points, shape: tuple[int, ...] | None) -> tuple[str, ...]:
+    return () if shape is None else note_odd_pixels(points[:LOOKED_AT].detach().cpu().numpy(), shape)
 
 
 def _ranges_may_differ(data: Sequence[Any], points: Sequence[Points]) -> bool:

@@ -17,7 +17,7 @@ from .arrays import Array, as_array, check_finite, check_rows, iterate_blocks
 from .columns import Column
 from .features import apply_features
 from .formats import Opened, Request, find_format
-from .images import Images, as_images
+from .images import Images, as_images, note_odd_pixels
 from .lazy import Lazy
 from .limits import check_memory
 from .matching import check_schema, match, match_checked
@@ -56,7 +56,8 @@ def read(
         first element is taken), Dask arrays, a list of PIL images. Or a path: .npy, .npz and .safetensors (several
         arrays: name one, as in ``"run.npz:images"``), .csv, .tsv, .jsonl (also .gz), .parquet (also a folder of
         parts), a zarr array, an idx file (MNIST), or a folder of PNG and JPEG images. Or ``"mnist"`` (its test images,
-        fetched once) or ``"digits"``. A `Source` is given back.
+        fetched once) or ``"digits"``. A `Source` is given back. A column of
+        vectors of one length is read as that many columns: ``embedding[0]``, ``embedding[1]``, …
     name
         What to call it in messages.
     columns, drop
@@ -225,7 +226,9 @@ def open_source(data: Any, name: str, options: ReadOptions) -> Source:
         numbers = request.choose_rows(len(content))
         content = content if len(numbers) == len(content) else content.take(numbers)
     remarks = [f"{c.name!r} is {c.remark}." for c in content.columns if c.remark] if isinstance(content, Table) else []
-    notes = (*opened.notes, *remarks)
+    declared = options.image_shape is not None or options.image_size is not None
+    odd = note_odd_pixels(content.pixels, content.shape) if isinstance(content, Images) and not declared else ()
+    notes = (*opened.notes, *remarks, *odd)
     source = Source(content, name, request.origin, numbers, opened.files, notes=notes, options=options, total=total)
     return _shape_images(_select_coordinates(source))
 
@@ -307,7 +310,9 @@ def _as_matrix(source: Source, argument: str) -> Array:
         content.to_matrix() if isinstance(content, Table) else content.values if isinstance(content, Rows) else None
     )
     if values is None:
-        raise InputError(f"{argument} needs numbers or images, but {source.label} has columns of text or dates.")
+        problem = f"{argument} needs numbers or images, but {source.label} has columns of text or dates."
+        alone = "Choose one column of text with {columns}, or columns of numbers." if argument == "features=" else ""
+        raise InputError(problem, alone, columns=...)
     return values
 
 

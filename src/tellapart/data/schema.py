@@ -25,6 +25,7 @@ from .sample import Kind
 from .scaling import Levels, Numbers
 from .source import Rows, Source
 from .tables import Table, quote_names, unique_names
+from .vectors import whole_column
 
 #: What is an error: ``"strict"``: every deviation. ``"normal"``: columns that are missing or of another type; texts
 #: that were not seen before, and columns that are new, are noted. ``"lenient"``: nothing; what is missing is missing.
@@ -148,7 +149,7 @@ class Schema:
             self._check_width(values.shape[1], name)
             return values, (), ()
         options = ReadOptions(missing=self.missing, features=features)  # type: ignore[arg-type]
-        if self.kind == "images":
+        if self.kind == "images" or features is not None:
             options = replace(options, image_size=self.image_size, image_shape=self.pixels)  # type: ignore[arg-type]
         if features is not None:
             # Columns are chosen before the function sees them; else afterwards, so that a missing one can be counted.
@@ -255,7 +256,8 @@ class Schema:
                     )
                     deviations.append(Deviation("unseen category", name, count, words))
             found.append(column)
-        new_columns = [name for name in by_name if self.wanted is None and name not in self.dropped]
+        dropped = {*self.dropped, *(name for name in by_name if whole_column(name) in self.dropped)}
+        new_columns = [name for name in by_name if self.wanted is None and name not in dropped]
         if new_columns:
             words = f"columns that the reference has not are left out: {quote_names(new_columns, 5)}."
             deviations.append(Deviation("new column", ", ".join(new_columns), rows, words))

@@ -12,6 +12,7 @@ from .._util.errors import InputError, InputTypeError
 from .._util.text import printable
 from .arrays import LARGEST, Array
 from .columns import Column, find_problem, find_strays
+from .features import NGRAMS
 
 #: Texts from which a column may hold names or identifiers.
 _MANY_TEXTS = 50
@@ -105,11 +106,13 @@ def check_table(table: Table, label: str, missing: str, numbers: Array, *, free_
         _check_missing(table, label)
     unique = [column.name for column in table.columns if is_identifier(column)]
     if unique and not free_text:
-        raise InputError(
-            f"{label} has text that is nearly always different (free text or identifiers) in {quote_names(unique)}.",
-            "Leave it out with {drop}, or encode it as numbers yourself.",
-            drop=unique[:5],
+        problem = (
+            f"{label} has text that is nearly always different (free text or identifiers) in {quote_names(unique)}."
         )
+        if len(table.columns) == 1:
+            raise InputError(problem, "Compare it as text with {features}.", features=NGRAMS)
+        advice = "Leave it out with {drop}, or compare it alone, as text, with {columns} and {features}."
+        raise InputError(problem, advice, drop=unique[:5], columns=unique[:1], features=NGRAMS)
 
 
 def unique_names(names: Iterable[str]) -> tuple[str, ...]:

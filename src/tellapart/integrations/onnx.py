@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from .._util.errors import InputError, InputFileError
+from .._util.errors import InputError, InputFileError, InputTypeError
 from .._util.extras import extra
 from ..data.stores import naming_file
 
@@ -44,6 +44,8 @@ def onnx(
     dtype = {"tensor(double)": "float64", "tensor(float16)": "float16"}.get(inputs[0].type, "float32")
 
     def features(rows: Any) -> Any:
+        if isinstance(rows, (list, tuple)):
+            raise InputTypeError(f"{file.name} is for numbers and images, but got texts. Give features of texts.")
         values = rows.cpu().numpy().astype(dtype)
         try:
             return session.run([output or outputs[0]], {inputs[0].name: values})[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import zlib
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeAlias
@@ -105,11 +106,24 @@ def sentence_transformer(model: Any, **encode: Any) -> TextFeatures:
     def features(texts: Sequence[str]) -> Array:
         if not loaded:
             library = extra("sentence_transformers", group="text", what="ta.features.sentence_transformer")
-            loaded.append(library.SentenceTransformer(str(model)))
+            loaded.append(_load(library, os.fspath(model)))
         found = loaded[0].encode(_as_texts(texts), show_progress_bar=False, convert_to_numpy=True, **encode)
         return np.asarray(found)
 
-    return _named(features, f"sentence_transformer({model if isinstance(model, str) else type(model).__name__})")
+    # A folder by its last name: a reference may be fitted on one machine and used on another.
+    called = type(model).__name__ if loaded else os.path.basename(os.path.abspath(os.fspath(model)))
+    return _named(features, f"sentence_transformer({called})")
+
+
+def _load(library: Any, model: str) -> Any:
+    try:
+        return library.SentenceTransformer(model)
+    except Exception as error:  # of the file system, of the net, or of whatever is in the folder
+        said = str(error).strip().split("\n")[0]
+        raise InputError(
+            f"The sentence model {model!r} cannot be loaded: {said.rstrip('.')}. Give the folder of a model, or a name "
+            "that can be fetched."
+        ) from error
 
 
 def _as_texts(texts: Any) -> list[str]:

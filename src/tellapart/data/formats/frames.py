@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..frames import is_frame, open_frame, table_from_frame
+from ..frames import frame_width, is_frame, open_frame, table_from_frame
 from .base import Format, Opened, Request
 
 
@@ -21,7 +21,7 @@ class Frames(Format):
     def open(self, request: Request) -> Opened:
         """Read the rows and columns wanted."""
         frame = open_frame(request.data, request.label, request.options.columns, request.options.drop)
-        request.check_memory(8.0 * request.count_rows(len(frame)) * len(frame.columns))
+        request.check_memory(8.0 * request.count_rows(len(frame)) * frame_width(frame))
         numbers = request.choose_rows(len(frame))
         frame = frame[numbers] if len(numbers) < len(frame) else frame
         return Opened(table_from_frame(frame, request.label), numbers)

@@ -48,9 +48,9 @@ class Parquet(Format):
             index = tuple(filter(_INDEX.fullmatch, stored))
             keep = select_columns(names, label, options.columns, (*index, *(options.drop or ())))
             total = sum(file.metadata.num_rows for file in files)
-            _check_memory(request, files, request.count_rows(total), total, len(keep), len(names))
-            numbers = request.choose_rows(total)
             wanted = [stored[k] for k in keep]
+            _check_memory(request, files, request.count_rows(total), total, wanted)
+            numbers = request.choose_rows(total)
             if len(numbers) == total:
                 data = arrow.concat_tables([file.read(columns=wanted) for file in files])
             else:
@@ -127,13 +127,27 @@ def _libraries() -> tuple[Any, Any]:
     return extra("pyarrow", group="tables", what=what), extra("pyarrow.parquet", group="tables", what=what)
 
 
-def _check_memory(request: Request, files: list[Any], rows: int, total: int, wanted: int, columns: int) -> None:
-    groups = [file.metadata.row_group(k) for file in files for k in range(file.metadata.num_row_groups)]
-    stored = sum(group.total_byte_size for group in groups) * wanted / columns
-    need = max(2 * stored, 16.0 * total * wanted) * rows / max(1, total)
+def _check_memory(request: Request, files: list[Any], rows: int, total: int, wanted: list[str]) -> None:
+    stored = numbers = 0.0
+    for file in files:
+        for group in map(file.metadata.row_group, range(file.metadata.num_row_groups)):
+            for chunk in map(group.column, range(group.num_columns)):
+                # Of lists and structures the path goes on: embedding.list.element.
+                if chunk.path_in_schema in wanted or chunk.path_in_schema.split(".")[0] in wanted:
+                    stored += chunk.total_uncompressed_size
+                    numbers += chunk.num_values
+    # A list of a size that its type says takes that much room also where there is none.
+    claimed = sum(_claimed_width(field.type) for field in files[0].schema_arrow if field.name in wanted)
+    need = max(2 * stored, 16 * numbers, 16.0 * total * claimed) * rows / max(1, total)
     request.check_memory(
         need, "Give {max_rows} to draw some of its rows or {columns} to take fewer columns.", max_rows=..., columns=...
     )
+
+
+def _claimed_width(kind: Any) -> int:
+    """How many values a cell has by its type."""
+    inner = sum(_claimed_width(kind.field(k).type) for k in range(kind.num_fields)) or 1
+    return int(inner * getattr(kind, "list_size", 1))
 
 
 def _read_rows(arrow: Any, files: list[Any], columns: list[str], numbers: Array) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..._util.errors import InputTypeError
 from ..columns import Column
+from ..features import NGRAMS
 from ..tables import Table
 from .base import Format, Opened, Request
 
@@ -28,8 +29,8 @@ class Strings(Format):
         if request.options.features is None:
             raise InputTypeError(
                 f"{request.label} must hold numbers, but holds texts ({request.data[0]!r:.40}).",
-                "Give {features}, such as ta.features.hashing_ngrams(), or a table with a column of categories.",
-                features=...,
+                "Give {features}, or a table with a column of categories.",
+                features=NGRAMS,
             )
         numbers = request.choose_rows(len(request.data))
         texts = [request.data[k] for k in numbers]

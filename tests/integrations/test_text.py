@@ -51,6 +51,30 @@ def test_lists_columns_and_files_of_texts_are_alike(tmp_path):
     assert files.statistic == expected.statistic
 
 
+def test_counts_are_named_by_what_is_most_often_in_them():
+    X, Y = texts(0), texts(1, extra="!")
+    found = ta.two_sample_test(X, Y, features=ta.features.hashing_ngrams(), rng=0)
+    plain = ta.two_sample_test(X, Y, features=lambda batch: ta.features.hashing_ngrams()(batch), rng=0)
+    place = zlib.crc32(b"1!") % 256
+    assert plain.named() == (f"feature {place}",)
+    assert found.named() == (f"feature {place} “!”",)
+    assert (found.pvalue, found.statistic) == (plain.pvalue, plain.statistic)
+    words = ta.features.hashing_ngrams((2,), unit="word", dimensions=2).output_names(["A b", "a b", "b c"])
+    assert sum("“a b”" in name for name in words) == 1
+
+
+def test_a_function_may_name_its_outputs():
+    def lengths(batch):
+        return torch.tensor([[float(len(text)), float(text.count(" "))] for text in batch])
+
+    X, Y = texts(0), texts(1, extra=" indeed")
+    lengths.output_names = ["letters", "spaces"]
+    assert set(ta.two_sample_test(X, Y, features=lengths, rng=0).named()) == {"letters", "spaces"}
+    lengths.output_names = ["letters"]
+    with pytest.raises(ValueError, match="features= names 1 outputs, but gives 2 numbers for each row"):
+        ta.two_sample_test(X, Y, features=lengths, rng=0)
+
+
 def test_each_text_is_looked_at_once():
     seen = []
     source = read(["a", "b", "a", "c"] * 10, features=lambda batch: seen.extend(batch) or torch.ones(len(batch), 1))

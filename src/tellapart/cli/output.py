@@ -10,7 +10,19 @@ from .._util.errors import OutputError
 from .._util.text import printable
 
 #: What to write where an encoding lacks a character.
-_PLAIN = {"≤": "<=", "≥": ">=", "×": "x", "…": "...", "–": "-", "−": "-", "²": "^2", "√": "sqrt ", "α": "alpha"}
+_PLAIN = {
+    "≤": "<=",
+    "≥": ">=",
+    "×": "x",
+    "…": "...",
+    "–": "-",
+    "−": "-",
+    "²": "^2",
+    "√": "sqrt ",
+    "α": "alpha",
+    "“": "'",
+    "”": "'",
+}
 
 
 def prepare_streams() -> None:

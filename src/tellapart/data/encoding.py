@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, Literal
 
 import numpy as np
@@ -12,6 +12,7 @@ import torch
 
 from .._util.errors import InputError
 from .arrays import Array, float_type
+from .features import name_outputs
 from .images import Images, pixel_names
 from .limits import check_memory
 from .matching import match
@@ -22,6 +23,8 @@ from .tables import Table, unique_names
 
 #: Numbers that are encoded together.
 _BLOCK = 2**20
+#: Texts of each sample by which features are named.
+_TEXTS = 1_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,7 +191,7 @@ class Encoding:
             return cls(names, pixels, "images", images.shape, torch.float32, (), (part,), white)
         everything = chain.from_iterable((m[part] for part in split_rows(np.arange(len(m)), size)) for m in matrices)
         gaps = np.flatnonzero(np.logical_or.reduce([_find_gaps(block) for block in everything]))
-        columns = x.columns if x.features is None else tuple(f"feature {k}" for k in range(matrices[0].shape[1]))
+        columns = x.columns if x.features is None else _name_features(x, y, matrices[0].shape[1])
         part = Numbers.fit(blocks, gaps, bool(standardise))
         names = unique_names([*columns, *(f"{columns[k]} is missing" for k in gaps)])
         origins = (*columns, *(columns[k] for k in gaps))
@@ -223,6 +226,14 @@ class Encoding:
         column = column if column.kind == "text" else column.as_kind("text")
         lookup = part.lookup(column)
         return lambda rows, out: part.write(lookup[column.values[rows]], out)
+
+
+def _name_features(x: Source, y: Source, width: int) -> tuple[str, ...]:
+    """What the outputs of a function of the rows are called; it may look at some texts of both samples."""
+    tables = [source.content for source in (x, y) if isinstance(source.content, Table)]
+    columns = [table.columns[0] for table in tables if table.columns[0].kind == "text"]
+    texts = [text for column in columns for text in islice(column.used_levels(), _TEXTS)]
+    return unique_names(name_outputs(x.options.features, width, texts))
 
 
 def _index(given: Any, source: Source) -> Array:

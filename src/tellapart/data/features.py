@@ -10,9 +10,12 @@ import torch
 from torch import Tensor, nn
 
 from .._util.errors import InputError, InputTypeError, Spelled
+from .._util.text import printable, shorten
 from .arrays import Array, check_finite
 from .images import Images
 
+#: Characters of a name.
+_LONGEST_NAME = 200
 #: What to advise for texts: it needs no model.
 NGRAMS = Spelled("ta.features.hashing_ngrams()", "ngrams")
 
@@ -55,6 +58,20 @@ def apply_features(
     found = torch.cat(parts)
     check_finite(found.numpy(), f"The output of features= for {label}", advice="Correct the function.")
     return found
+
+
+def name_outputs(function: Any, width: int, texts: list[str]) -> tuple[str, ...]:
+    """What the numbers are that a function of rows gives: as its attribute ``output_names`` says, or by their places.
+
+    The attribute is a list of names, or a function of the texts that are compared (of some of them) that gives one.
+    """
+    given = getattr(function, "output_names", None)
+    if given is None:
+        return tuple(f"feature {k}" for k in range(width))
+    names = tuple(shorten(printable(str(name)), _LONGEST_NAME) for name in (given(texts) if callable(given) else given))
+    if len(names) != width:
+        raise InputError(f"features= names {len(names)} outputs, but gives {width} numbers for each row.")
+    return names
 
 
 def _check_output(output: Any, rows: int, label: str) -> Tensor:

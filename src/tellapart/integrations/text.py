@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -50,18 +52,30 @@ def hashing_ngrams(
             f"sizes must be lengths from 1 up, and dimensions from 2 up, but are {sizes!r}, {dimensions!r}."
         )
 
+    def runs(text: str) -> Iterator[tuple[str, int]]:
+        """Each run, and the count that it is hashed into."""
+        parts: Sequence[str] = text.lower() if unit == "character" else text.lower().split()
+        glue = "" if unit == "character" else " "
+        for size in sizes:
+            for start in range(len(parts) - size + 1):
+                run = glue.join(parts[start : start + size])
+                yield run, zlib.crc32(f"{size}{run}".encode("utf-8", "surrogatepass")) % dimensions
+
     def features(texts: Sequence[str]) -> Array:
         counts = np.zeros((len(texts), dimensions), np.float32)
         for row, text in zip(counts, _as_texts(texts), strict=True):
-            parts: Sequence[str] = text.lower() if unit == "character" else text.lower().split()
-            glue = "" if unit == "character" else " "
-            for size in sizes:
-                for start in range(len(parts) - size + 1):
-                    run = f"{size}{glue.join(parts[start : start + size])}".encode("utf-8", "surrogatepass")
-                    row[zlib.crc32(run) % dimensions] += 1
+            for _, place in runs(text):
+                row[place] += 1
         norms = np.linalg.norm(counts, axis=1, keepdims=True)
         return counts / np.where(norms > 0, norms, 1)
 
+    def name_counts(texts: Sequence[str]) -> list[str]:
+        """Each count by the run that is most often in it: others, which are hashed into the same, count too."""
+        found = Counter(chain.from_iterable(map(runs, texts)))
+        most = {place: run for (run, place), _ in reversed(found.most_common())}
+        return [f"feature {k} “{most[k]}”" if k in most else f"feature {k}" for k in range(dimensions)]
+
+    features.output_names = name_counts  # type: ignore[attr-defined]
     return _named(features, f"hashing_ngrams({tuple(sizes)}, {unit})")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -154,7 +153,7 @@ def _thin(folds: Array, count: int, rng: np.random.Generator) -> Array:
         return folds
     found = np.full(len(folds), -1)
     for fold in range(count):
-        rows: Any = np.flatnonzero(folds == fold)
+        rows = np.flatnonzero(folds == fold)
         used = np.sort(rng.permutation(rows)[: _LEARNED // count])
         found[used] = fold
     return found

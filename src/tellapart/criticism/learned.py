@@ -43,20 +43,11 @@ class LearnedOptions:
 def compare_learned(request: Request, kernel: Any, options: LearnedOptions) -> Comparison:
     """`compare` by a kernel that is learned."""
     settings = fitting.Settings.from_mapping(options.criterion, options.learning)
+    permutations, seed, compute = request.permutations, request.seed, request.compute
     data = prepare(request, options)
     x, y = data.samples
-    test = run_learned_test(
-        x.values,
-        y.values,
-        kernel,
-        settings,
-        data.splits,
-        data.null,
-        request.permutations,
-        request.seed,
-        request.compute,
-    )
-    here = request.compute.here()
+    test = run_learned_test(x.values, y.values, kernel, settings, data.splits, data.null, permutations, seed, compute)
+    here = compute.here()
     split = test.split
     learned_from = x.take(split.train_x), y.take(split.train_y)
     tested = x.take(split.test_x), y.take(split.test_y)
@@ -68,7 +59,7 @@ def compare_learned(request: Request, kernel: Any, options: LearnedOptions) -> C
         tested,
         _relearner(kernel, settings, here),
         repetitions=options.stability,
-        rng=np.random.default_rng([request.seed, 1]),
+        rng=np.random.default_rng([seed, 1]),
         compute=here,
     )
     auc, interval = auc_of_samples(witness_x, witness_y)

@@ -22,7 +22,7 @@ from ..stats.forms.labellings import draw_labellings
 from ..stats.forms.scores import step_down
 from ..twosample.designs import Design
 from .crossfit import CrossFit
-from .slices import Condition, Slice
+from .slices import Condition, Relation, Slice
 
 #: Columns up to which rules are looked for, with names and without; of more (embeddings), and of images, clusters.
 _COLUMNS, _NAMELESS = 200, 20
@@ -277,14 +277,14 @@ def _overlap(a: Array, b: Array) -> float:
 
 def _condition(bound: Bound, unit: Unit) -> Condition:
     """A bound in the words of the user's column."""
-    relation: Any = "is" if bound.above else "is not"
+    relation: Relation = "is" if bound.above else "is not"
     if unit.tells_missing(bound.coordinate):
         return Condition(unit.name.removesuffix(" is missing"), relation, None)
     if unit.kind == "text":
         return Condition(unit.name, relation, unit.levels[unit.coordinates.index(bound.coordinate)])
     if unit.kind == "boolean":
         return Condition(unit.name, "is", "yes" if bound.above else "no")
-    side: Any = ">" if bound.above else "≤"
+    side: Relation = ">" if bound.above else "≤"
     if unit.kind == "date":
         return Condition(unit.name, side, Column(unit.name, "date", np.array([bound.threshold])).cell(0))
     return Condition(unit.name, side, bound.threshold)

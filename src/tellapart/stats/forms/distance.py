@@ -193,14 +193,14 @@ def _interval(tail: Tail) -> tuple[float, float]:
     return _root(tail, _TAIL, most), _root(tail._replace(squared=known), 1 - _TAIL, most)
 
 
-def _root(function: Any, target: float, most: float) -> float:
-    """Where an increasing function reaches its target, from 0 up."""
+def _root(tail: Tail, target: float, most: float) -> float:
+    """Where a probability, which increases with |Δ|², reaches its target, from 0 up."""
     low, high = 0.0, most
-    if function(0.0) >= target:
+    if tail(0.0) >= target:
         return 0.0
     for _ in range(80):
         middle = (low + high) / 2
-        low, high = (middle, high) if function(middle) < target else (low, middle)
+        low, high = (middle, high) if tail(middle) < target else (low, middle)
     return high
 
 

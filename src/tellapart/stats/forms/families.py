@@ -31,6 +31,8 @@ from .spectral import SpectralForms, spectral_forms
 Array: TypeAlias = "np.ndarray[Any, Any]"
 #: G and C of each member.
 Sums: TypeAlias = Mapping[Member, tuple[Tensor, Tensor]]
+#: Positions of a part's numbers in a row, what differs most, and its sign: as in `Part`.
+_Described: TypeAlias = tuple[tuple[int, ...], str, int]
 
 _KINDS = ("location", "scale", "shape", "shape")
 #: A column is said to differ in location or scale where that says at least this much of what its shape says.
@@ -99,7 +101,7 @@ class Judge:
     def coordinates(self) -> Answer | None:
         """The family of single columns: each of them, and all together."""
         own: list[Array] = []
-        kinds: list[tuple[tuple[int, ...], str, int]] = []
+        kinds: list[_Described] = []
         together = None
         for member in self.of_family("coordinates"):
             scores, described, shared = self._numbers(member, self.plan.numeric.tolist())
@@ -162,7 +164,7 @@ class Judge:
             return largest
         return self._with_all(largest, Answer(total[0], "all pairs together"), PAIR_WEIGHTS)
 
-    def _parts(self, scores: Array, kinds: list[tuple[tuple[int, ...], str, int]]) -> tuple[Part, ...]:
+    def _parts(self, scores: Array, kinds: list[_Described]) -> tuple[Part, ...]:
         adjusted, alone = step_down(scores, self.observed), rank_pvalue(scores, self.observed)
         return tuple(
             Part(columns, kind, sign, float(p), float(q))
@@ -180,9 +182,7 @@ class Judge:
         found: Array = squares / np.maximum(squares.mean(-1, keepdims=True), 1e-12) * self.degrees
         return found
 
-    def _numbers(
-        self, member: Member, columns: Sequence[int]
-    ) -> tuple[Array, list[tuple[tuple[int, ...], str, int]], dict[str, Array]]:
+    def _numbers(self, member: Member, columns: Sequence[int]) -> tuple[Array, list[_Described], dict[str, Array]]:
         """Scores of single columns of numbers, what they are, and the forms that are sums over columns."""
         G, C = (x.numpy() for x in self.sums[member])
         d, K = len(columns), COSINES
@@ -211,7 +211,7 @@ class Judge:
         signs = self._signs(self.contrasts.observed(torch.from_numpy(P[:, :2])))
         # cos(πu) falls as u grows, and cos(2πu) is large at both ends.
         directions = [-signs[:, 0], signs[:, 1], np.zeros(d, int), np.zeros(d, int)]
-        described: list[tuple[tuple[int, ...], str, int]] = [
+        described: list[_Described] = [
             ((column,), _KINDS[best[c]], int(directions[best[c]][c])) for c, column in enumerate(columns)
         ]
         return power_mean(single, FLAT), described, shared

@@ -6,7 +6,7 @@ exact. A test then needs no eigendecompositions and no Gram matrices of kernels:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
@@ -31,6 +31,8 @@ from .spectral import SpectralForms, spectral_forms
 from .verdict import Pooled, Verdict, conclude, needs_leverages
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
+#: C of kernels (and of leverages), and the sums of everything else.
+_Totals: TypeAlias = tuple[list[Tensor], list[StratifiedSums]]
 
 
 class Directions(NamedTuple):
@@ -75,7 +77,7 @@ class FixedForms:
             def forms(task: tuple[Member, StratifiedSums]) -> Directions | None:
                 member, sums = task
                 G, C = sums.close("full")
-                made = spectral_forms(G, C, plan.rows, _ONE, plan.whitening(member))  # type: ignore[arg-type]
+                made = spectral_forms(G, C, plan.rows, _ONE, plan.whitening(member))
                 if made is None:
                     return None
                 # Half the size in files; as good as any other directions nearby, once they are fixed.
@@ -111,7 +113,7 @@ class FixedForms:
         members = self.members
         others = [member for member in plan.members if member.family not in plan.similarities]
         columns = contrasts.labellings.count * contrasts.columns
-        sizes = [Member.size(member, columns) for member in (*members, *others)]
+        sizes = [member.size(columns) for member in (*members, *others)]
         size = Size(
             sum(one.sums for one in sizes) - 8 * sum(member.width**2 for member in members),
             max((one.row for one in sizes), default=0) + 8 * columns,
@@ -208,7 +210,7 @@ class _FixedSums:
     def start(self) -> None:
         """There are no rows yet."""
 
-    def add(self, sums: Any, rows: slice, block: Tensor) -> tuple[list[Tensor], list[StratifiedSums]]:
+    def add(self, sums: _Totals | None, rows: slice, block: Tensor) -> _Totals:
         """The sums with those of a block."""
         W = self.contrasts(rows)
         strata = self.contrasts.labellings.strata
@@ -224,7 +226,7 @@ class _FixedSums:
             total += part
         return sums[0], [a.join(b, m.gram) for a, b, m in zip(sums[1], others, self.others, strict=True)]
 
-    def join(self, left: Any, right: Any) -> tuple[list[Tensor], list[StratifiedSums]]:
+    def join(self, left: _Totals, right: _Totals) -> _Totals:
         """Member by member."""
         products = [a + b for a, b in zip(left[0], right[0], strict=True)]
         return products, [a.join(b, m.gram) for a, b, m in zip(left[1], right[1], self.others, strict=True)]
@@ -268,7 +270,7 @@ PARTS = [
 ]
 
 
-def judge_with(forms: FixedForms, leverages: Array | None) -> Any:
+def judge_with(forms: FixedForms, leverages: Array | None) -> Callable[..., Verdict]:
     """`judge_rows` with forms that are fixed already."""
 
     def judge(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -167,7 +167,7 @@ def _name(kernel: Kernel, member: int) -> str:
 def _cholesky(K: Tensor) -> Tensor:
     K = K.double()
     K = (K + K.T) / 2
-    size: Any = K.diagonal().mean().clamp(min=1e-300)
+    size = float(K.diagonal().mean().clamp(min=1e-300))
     for jitter in (_JITTER, 1e-3, 1e-1):
         K.diagonal().add_(jitter * len(K) * size)
         factor: Tensor

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from .constants import DEGREES, LARGEST_SHARE
-from .contrasts import Contrasts
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
 #: Eigenvalues below this share of the largest are rounding.
 _ROUNDING = 1e-6
+
+
+class Squares(Protocol):
+    """What forms ask of contrasts."""
+
+    @property
+    def degrees(self) -> int:
+        """The mean of what `squares` makes of a centred unit vector."""
+
+    def squares(self, products: Tensor) -> Tensor:
+        """Sums of squares of products with contrasts, one column for each labelling."""
 
 
 class SpectralForms(NamedTuple):
@@ -64,7 +74,7 @@ def ridge_filters(eigenvalues: Array, rows: int) -> tuple[Array, list[str]]:
 
 
 def spectral_forms(
-    G: Tensor, C: Tensor, rows: int, contrasts: Contrasts, whitening: Tensor | None = None, *, directions: bool = True
+    G: Tensor, C: Tensor, rows: int, contrasts: Squares, whitening: Tensor | None = None, *, directions: bool = True
 ) -> SpectralForms | None:
     """The forms of features with Gram matrix G and products C = FᵀW; None where the features are constant.
 

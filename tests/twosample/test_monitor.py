@@ -15,6 +15,7 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from scipy.special import ndtr
 
 import tellapart as ta
@@ -394,3 +395,18 @@ def test_a_constant_is_the_same_in_another_precision():
     batch = np.c_[rows(60, 5), np.full(60, 0.1)]
     found = [reference.test(batch.astype(kind), rng=0) for kind in ("f4", "f8")]
     assert not any("3" in one.named(0.5) for one in found)
+
+
+def test_the_capital_has_the_same_bits_on_any_number_of_threads():
+    before, capitals = torch.get_num_threads(), set()
+    try:
+        for threads in (1, 2):
+            torch.set_num_threads(threads)
+            draws = np.random.default_rng(0)
+            monitor = ta.Reference.fit(draws.normal(size=(3000, 8)), rng=0).monitor(rng=0, permutations=99, deep=99)
+            for _ in range(3):
+                monitor.add(draws.normal(size=(60, 8)) + 0.2)
+            capitals.add(monitor.records[-1].capital)
+    finally:
+        torch.set_num_threads(before)
+    assert len(capitals) == 1

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from .._util import workers
 from ..stats.betting import Betting, Groups
 from ..stats.forms.fixed import FixedForms
 from .reference import Reference
@@ -122,8 +123,9 @@ def _side_by_side(parts: list[Array], rows: int) -> Array:
 
 
 @torch.no_grad()
+@workers.one_core()
 def _features(forms: FixedForms, rows: Tensor) -> list[Array]:
-    """One array for each group."""
+    """One array for each group, with the same bits whatever number of threads torch is set to."""
     plan = forms.plan
     kernels = list(forms.members.items())
     # The narrowest of all, and one in the middle.

@@ -393,6 +393,22 @@ def test_several_samples():
     assert ta.k_sample_test([frame[frame.kind == k].drop(columns="kind") for k in "abc"], rng=0).pvalue == 0.001
 
 
+def test_pairs_of_samples_that_are_only_shifted_are_not_named():
+    """Products of scores change where means do: a pair must differ in its correlation, of three samples as of two."""
+    named, found = 0, 0
+    for seed in range(6):
+        draws = np.random.default_rng(seed)
+        a, b, c = draws.normal(size=(3, 150, 3))
+        tied = np.stack([c[:, 0], 0.6 * c[:, 0] + 0.8 * c[:, 1], c[:, 2]], 1)
+        by = np.array([1.5, 1.5, 0.0])
+        shifted, changed = ([a, b, last + by] for last in (c, tied))
+        one, other = (ta.k_sample_test(some, permutations=99, pairwise=False, rng=0) for some in (shifted, changed))
+        named += any(pair.pvalue <= 0.05 for pair in one.pairs)
+        found += [pair.name for pair in other.pairs if pair.pvalue <= 0.05] == ["0 × 1"]
+    assert named <= 1
+    assert found >= 5
+
+
 def test_two_of_several_samples_that_share_no_stratum():
     rng = np.random.default_rng(0)
     samples = {name: rng.normal(size=(20, 2)) for name in "abc"}

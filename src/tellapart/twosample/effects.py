@@ -13,9 +13,18 @@ from .._util.numbers import date_text, number, percent
 from ..data.mixed import Mixed, Unit
 from ..engine import Compute
 from ..stats.forms import Part, Pooled
+from ..stats.forms.scores import gamma_tail
 from ..stats.pvalues import Z_95
 from .findings import Finding, holm
-from .moments import Moments, Places, Variances, stratum_weights, sum_moments, sum_variances
+from .moments import (
+    Moments,
+    Places,
+    Variances,
+    stratum_weights,
+    sum_correlation_variances,
+    sum_moments,
+    sum_variances,
+)
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
@@ -56,11 +65,13 @@ class Effects:
         self.moments: Moments = sum_moments(pooled.points, labels, len(sizes), places, compute, self.weights)
         self.rows = self.moments.rows
         self.variances: Variances | None = None
+        self.correlation_variances: Array | None = None
+        of_row = None if units is None else units[pooled.order]
+        about = (pooled.points, labels, places, self.moments, of_row, compute, self.weights, strata)
         if len(sizes) == 2:
-            of_row = None if units is None else units[pooled.order]
-            self.variances = sum_variances(
-                pooled.points, labels, places, self.moments, of_row, compute, self.weights, strata
-            )
+            self.variances = sum_variances(*about)
+        elif known:
+            self.correlation_variances = sum_correlation_variances(*about)
         # What few rows leave unknown of a variance: Student's t, nearly.
         free = max(_fewest(units, sizes) - 1.0, 1.0)
         self._quantile = Z_95 + (Z_95**3 + Z_95) / (4 * free)
@@ -95,17 +106,20 @@ class Effects:
         named): it is valid where either is the same.
         """
         found = [self.describe(part) for part in parts]
-        if self.variances is None:
-            return found
         guarded = [k for k, part in enumerate(parts) if part.pvalue <= _GUARDED and part.columns in self.pair_place]
-        alone = []
-        for k in guarded:
-            place = self.pair_place[parts[k].columns]
-            alone.append(_chance(found[k].effect, float(self.variances.correlation[place])))
+        alone = [self._same_correlation(self.pair_place[parts[k].columns]) for k in guarded]
         for k, p, q in zip(guarded, holm(alone), alone, strict=True):
             one = found[k]
             found[k] = replace(one, pvalue=max(one.pvalue, p), pvalue_alone=max(one.pvalue_alone, q))
         return found
+
+    def _same_correlation(self, place: int) -> float:
+        """How likely correlations differ as much where they are the same (Cochran's Q for more than two samples)."""
+        found = self.moments.correlations[:, place]
+        if self.variances is not None:
+            return _chance(float(found[1] - found[0]), float(self.variances.correlation[place]))
+        assert self.correlation_variances is not None
+        return equal_chance(found, self.correlation_variances[:, place])
 
     def describe(self, part: Part) -> Finding:
         """A column or a pair with its effect, in words."""
@@ -237,6 +251,21 @@ def share_interval(shares: Array, sizes: Array) -> tuple[float, float]:
 def _chance(effect: float, variance: float) -> float:
     """How likely a normal variable of this variance is at least as far from 0."""
     return math.erfc(abs(effect) / math.sqrt(2 * variance)) if variance > 0 else float(effect == 0)
+
+
+def equal_chance(estimates: Array, variances: Array) -> float:
+    """How likely estimates of one quantity, with these variances, are at least as far apart (Cochran's Q).
+
+    >>> round(equal_chance(np.array([0.1, 0.1, 0.5]), np.array([0.01, 0.01, 0.01])), 4)
+    0.0048
+    """
+    known = np.isfinite(estimates) & (variances > 0)
+    if known.sum() < 2:
+        return 1.0
+    precision = 1 / variances[known]
+    mean = (precision * estimates[known]).sum() / precision.sum()
+    Q = (precision * (estimates[known] - mean) ** 2).sum()
+    return math.exp(-float(gamma_tail((known.sum() - 1) / 2, Q / 2)))
 
 
 def _points(share: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import torch
@@ -238,18 +238,26 @@ def sum_variances(
     finite = np.where(np.isfinite(shift), shift, 0.0)
     influence = Influence(places, moments, np.where(within > 0, within, np.inf), finite, weights)
     width, pairs = len(within), len(places.first)
-    size = Size(8 * (3 * width + pairs), 60 * (width + pairs), 20.0 * (width + pairs))
-    alone: Tensor = reduce_rows(SquaredInfluence(influence, labels), points, size, compute)
+    alone = sum_squares(influence, points, labels, None, None, compute)
     found = alone
-    if units is not None:
-        found = _by_unit(influence, points, labels, units)
-    elif strata is not None:
-        found = _within_strata(influence, points, labels, strata, size, compute)
+    if units is not None or strata is not None:
+        found = sum_squares(influence, points, labels, units, strata, compute)
     if weights is not None:  # beside rows that count alike
         alone = alone / np.mean(weights**2)
     location, scale, plain, correlation = (part.numpy() for part in found.split([width, width, width, pairs]))
     crowding = plain / np.maximum(alone[2 * width : 3 * width].numpy(), 1e-300)
     return Variances(shift, location, scale, correlation, np.where(plain > 0, crowding, 1.0))
+
+
+class RowInfluence(Protocol):
+    """What a row adds to some estimates: (rows, estimates)."""
+
+    @property
+    def width(self) -> int:
+        """How many estimates there are."""
+
+    def __call__(self, block: Tensor, labels: Array, rows: slice) -> Tensor:
+        """Of some rows, whose labels are those of ``rows``."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,9 +270,14 @@ class Influence:
     shift: Array
     weights: Array | None = None
 
+    @property
+    def width(self) -> int:
+        """Three for each column, and one for each pair."""
+        return 3 * len(self.within) + len(self.places.first)
+
     def __call__(self, block: Tensor, labels: Array, rows: slice) -> Tensor:
         """Of some rows: shifts, log ratios of deviations, means, correlations."""
-        found = torch.zeros(len(block), 3 * len(self.within) + len(self.places.first), dtype=torch.float64)
+        found = torch.zeros(len(block), self.width, dtype=torch.float64)
         for k, sign in ((0, -1.0), (1, 1.0)):
             of_sample = torch.from_numpy(labels[rows] == k)
             found[of_sample] = self._of_sample(block[of_sample].double(), k, sign)
@@ -287,29 +300,85 @@ class Influence:
         lever = (off / deviations.clamp(min=1e-300)) ** 2 / others
         scale = -sign / 2 * (torch.log1p(-lever.clamp(max=1 - 0.5 / counts)) + (counts / others).log()) * mask / larger
         mean = sign * (raw - torch.from_numpy(m.plain_means[k])) / float(m.rows[k])
-        return torch.cat([location, scale, mean, self._pairs(Z, there, k, sign)], 1)
+        return torch.cat([location, scale, mean, sign * _of_correlations(Z, there, k, self.moments, self.places)], 1)
 
-    def _pairs(self, Z: Tensor, there: Tensor | None, k: int, sign: float) -> Tensor:
-        n, means, deviations = (torch.from_numpy(part) for part in self.moments.pairs)
-        rho = torch.from_numpy(self.moments.correlations[k])
-        u = (Z[:, self.places.first] - means[0, k]) / deviations[0, k]
-        v = (Z[:, self.places.second] - means[1, k]) / deviations[1, k]
-        both = 1.0 if there is None else there[:, self.places.first] * there[:, self.places.second]
-        larger = (n[k] / (n[k] - 1).clamp(min=1)).sqrt()
-        return sign * (u * v - rho * (u**2 + v**2) / 2) * both / n[k] * larger
+
+@dataclass(frozen=True, eq=False)
+class CorrelationInfluence:
+    """What a row adds to the correlations of its own sample, of any number of them: (rows, samples · pairs)."""
+
+    places: Places
+    moments: Moments
+    weights: Array | None = None
+
+    @property
+    def width(self) -> int:
+        """One for each pair of each sample."""
+        return int(self.moments.correlations.size)
+
+    def __call__(self, block: Tensor, labels: Array, rows: slice) -> Tensor:
+        """Of some rows: nothing in the correlations of other samples."""
+        samples, pairs = self.moments.correlations.shape
+        found = torch.zeros(len(block), samples, pairs, dtype=torch.float64)
+        for k in range(samples):
+            of_sample = torch.from_numpy(labels[rows] == k)
+            Z, there = centred(block[of_sample].double(), self.moments.centre[k], self.places.gaps)
+            found[of_sample, k] = _of_correlations(Z, there, k, self.moments, self.places)
+        joined = found.flatten(1)
+        return joined if self.weights is None else joined * torch.from_numpy(self.weights[rows])[:, None]
+
+
+def _of_correlations(Z: Tensor, there: Tensor | None, k: int, moments: Moments, places: Places) -> Tensor:
+    """What rows of sample k add to its correlations."""
+    n, means, deviations = (torch.from_numpy(part) for part in moments.pairs)
+    rho = torch.from_numpy(moments.correlations[k])
+    u = (Z[:, places.first] - means[0, k]) / deviations[0, k]
+    v = (Z[:, places.second] - means[1, k]) / deviations[1, k]
+    both = 1.0 if there is None else there[:, places.first] * there[:, places.second]
+    larger = (n[k] / (n[k] - 1).clamp(min=1)).sqrt()
+    return (u * v - rho * (u**2 + v**2) / 2) * both / n[k] * larger
+
+
+def sum_correlation_variances(
+    points: Points,
+    labels: Array,
+    places: Places,
+    moments: Moments,
+    units: Array | None,
+    compute: Compute,
+    weights: Array | None = None,
+    strata: Array | None = None,
+) -> Array:
+    """The variance of the correlation of each pair in each sample: (samples, pairs)."""
+    influence = CorrelationInfluence(places, moments, weights)
+    found = sum_squares(influence, points, labels, units, strata, compute)
+    return found.numpy().reshape(moments.correlations.shape)
+
+
+def sum_squares(
+    influence: RowInfluence, points: Points, labels: Array, units: Array | None, strata: Array | None, compute: Compute
+) -> Tensor:
+    """Sums of squares of what each row, or each unit, adds to an estimate; about the means of strata, if there are."""
+    if units is not None:
+        return _by_unit(influence, points, labels, units)
+    size = Size(8 * influence.width, 60 * influence.width, 20.0 * influence.width)
+    if strata is not None:
+        return _within_strata(influence, points, labels, strata, size, compute)
+    found: Tensor = reduce_rows(SquaredInfluence(influence, labels), points, size, compute)
+    return found
 
 
 @dataclass(frozen=True, eq=False)
 class SquaredInfluence:
     """Sums of squares over rows, a `RowReduction`."""
 
-    influence: Influence
+    influence: RowInfluence
     labels: Array
     scale: Tensor | None = None
 
     def start(self) -> Tensor:
         """Zeros."""
-        return torch.zeros(3 * len(self.influence.within) + len(self.influence.places.first), dtype=torch.float64)
+        return torch.zeros(self.influence.width, dtype=torch.float64)
 
     def add(self, sums: Tensor, rows: slice, block: Tensor) -> Tensor:
         """The sums with those of a block."""
@@ -321,7 +390,7 @@ class SquaredInfluence:
         return left + right
 
 
-def _by_unit(influence: Influence, points: Points, labels: Array, units: Array) -> Tensor:
+def _by_unit(influence: RowInfluence, points: Points, labels: Array, units: Array) -> Tensor:
     """Sums of squares over units of what their rows add together."""
     numbers = np.unique(units, return_inverse=True)[1].reshape(-1)
     count = int(numbers.max()) + 1
@@ -329,14 +398,14 @@ def _by_unit(influence: Influence, points: Points, labels: Array, units: Array) 
 
 
 def _within_strata(
-    influence: Influence, points: Points, labels: Array, strata: Array, size: Size, compute: Compute
+    influence: RowInfluence, points: Points, labels: Array, strata: Array, size: Size, compute: Compute
 ) -> Tensor:
     """Sums of squares about the means of strata: that these differ adds nothing to the variance of effects in them.
 
     A row that is alone of its sample in a stratum says nothing of the variance there: its square counts in full, which
     is too much rather than too little.
     """
-    cells = np.unique(2 * strata.astype(np.int64) + labels, return_inverse=True)[1].reshape(-1)
+    cells = np.unique((labels.max() + 1) * strata.astype(np.int64) + labels, return_inverse=True)[1].reshape(-1)
     count = np.bincount(cells)
     larger = np.where(count > 1, count / np.maximum(count - 1, 1), 1.0)
     scaled = SquaredInfluence(influence, labels, torch.from_numpy(larger[cells]))
@@ -344,10 +413,10 @@ def _within_strata(
     return squares - _sums_of_squares(influence, points, labels, cells, np.where(count > 1, larger / count, 0.0))
 
 
-def _sums_of_squares(influence: Influence, points: Points, labels: Array, numbers: Array, scale: Array) -> Tensor:
+def _sums_of_squares(influence: RowInfluence, points: Points, labels: Array, numbers: Array, scale: Array) -> Tensor:
     """Σ of scale times the squared total of the rows with each number."""
     places, count = torch.from_numpy(numbers), len(scale)
-    width = 3 * len(influence.within) + len(influence.places.first)
+    width = influence.width
     step = max(1, min(width, _TOGETHER // count))
     found = torch.zeros(width, dtype=torch.float64)
     for start in range(0, width, step):

@@ -146,6 +146,15 @@ def test_samples_by_label_are_read_once(tmp_path, monkeypatch):
     assert len(opened) == 3  # the labels, and everything else
 
 
+@pytest.mark.parametrize(("labels", "names"), [([0, 1], ("0", "1")), ([10, 9], ("9", "10")), ([0.5, 1], ("0.5", "1.0"))])
+def test_labels_that_are_whole_numbers_are_called_so(tmp_path, labels, names):
+    table = pd.DataFrame(X, columns=["u", "v"]).assign(kind=labels * 10)
+    table.to_csv(tmp_path / "all.csv", index=False)
+    for data in (tmp_path / "all.csv", table, ta.read(table)):
+        assert ta.k_sample_test(data, "kind", permutations=19, rng=0).names == names
+    assert ta.k_sample_test(table.to_numpy(), "2", permutations=19, rng=0).names == names
+
+
 def test_twice_as_many_labels_as_rows():
     with pytest.raises(InputError, match=r"labels must have one for each of the 20 rows, but has shape .40,"):
         ta.k_sample_test(X, np.tile(["a", "b"], 20))

@@ -35,6 +35,8 @@ _LABELS = {
     "labels": "which sample each row belongs to",
     "items": "what to call each row",
 }
+#: Whole numbers that a float holds exactly.
+_EXACT = 2**53
 #: Sides of images, as in `as_images`.
 _SMALLEST = 4
 
@@ -199,7 +201,7 @@ def take_labels(
         else:
             kept = tuple(data.columns[k] for k in keep)
             content = Rows(data.content.values[:, keep], kept, data.content.from_table)
-            values = data.content.values[:, place]
+            values = _as_whole(data.content.values[:, place])
         labels = np.zeros(int(data.numbers.max()) + 1, values.dtype)
         labels[data.numbers] = values
         return replace(data, content=content), options, labels
@@ -211,7 +213,7 @@ def take_labels(
         _check_complete(source.label, source.content.columns[0], kind)
         labels = _values(source.content.columns[0])
     else:
-        labels = source.content.values[:, 0] if isinstance(source.content, Rows) else np.empty(0)
+        labels = _as_whole(source.content.values[:, 0]) if isinstance(source.content, Rows) else np.empty(0)
     drop = (*(options.drop or ()), column)
     columns = None if options.columns is None else tuple(c for c in options.columns if c != column)
     # Columns that are not wanted need not be dropped too.
@@ -241,7 +243,19 @@ def _check_complete(label: str, column: Column, kind: str) -> None:
 
 
 def _values(column: Column) -> Array:
-    return np.array([*column.levels, ""], object)[column.values] if column.kind == "text" else column.values
+    if column.kind == "text":
+        return np.array([*column.levels, ""], object)[column.values]
+    return _as_whole(column.values)
+
+
+def _as_whole(values: Array) -> Array:
+    """Labels that are whole numbers as such, so that they are called 2 and not 2.0.
+
+    >>> _as_whole(np.array([0.0, 2.0])).tolist(), _as_whole(np.array([0.0, 0.5])).tolist()
+    ([0, 2], [0.0, 0.5])
+    """
+    whole = values.dtype.kind == "f" and bool(((values == np.rint(values)) & (np.abs(values) < _EXACT)).all())
+    return values.astype(np.int64) if whole else values
 
 
 def _read_sources(data: Sequence[Any], names: Sequence[str], options: ReadOptions) -> list[Source]:

@@ -133,6 +133,12 @@ def test_a_column_of_labels_with_gaps_that_was_read_already():
     table = pd.DataFrame(X, columns=["u", "v"]).assign(kind=["a", None, "b", "a"] * 5)
     with pytest.raises(InputError, match="5 missing values in 'kind', which is to say which sample each row belongs"):
         ta.k_sample_test(ta.read(table, missing="indicator"), "kind")
+    found = ta.k_sample_test(table, "kind", permutations=19, missing="drop", rng=0)
+    expected = ta.k_sample_test(table.dropna(), "kind", permutations=19, rng=0)
+    assert (found.names, found.pvalue, found.statistic) == (expected.names, expected.pvalue, expected.statistic)
+    nothing = table.assign(kind=pd.Series([None] * 20, dtype=float))
+    with pytest.raises(InputError, match="samples has no value in 'kind': missing='drop' would leave nothing"):
+        ta.k_sample_test(nothing, "kind", missing="drop")
 
 
 def test_samples_by_label_are_read_once(tmp_path, monkeypatch):

@@ -17,7 +17,7 @@ from .encoding import Encoding
 from .images import LOOKED_AT, Images, note_odd_pixels, pixel_names
 from .lazy import Points
 from .matching import match
-from .options import ReadOptions
+from .options import ReadOptions, Unlabelled
 from .paths import is_path
 from .points import agree, open_rows
 from .read import open_source, read_pair_with, read_with
@@ -187,7 +187,8 @@ def take_labels(
 
     Returns
     -------
-    What to read instead of ``data``, with which options, and the label of each row of the user's data.
+    What to read instead of ``data``, with which options, and the label of each row of the user's data. Rows without
+    one are dropped by these options, if they are to drop what is missing.
     """
     if isinstance(data, Source):
         if column not in data.columns or not isinstance(data.content, (Table, Rows)):
@@ -205,13 +206,18 @@ def take_labels(
         labels = np.zeros(int(data.numbers.max()) + 1, values.dtype)
         labels[data.numbers] = values
         return replace(data, content=content), options, labels
-    wanted = replace(options, columns=(column,), drop=None, missing="indicator", features=None, max_rows=None)
+    wanted = replace(options, columns=(column,), drop=None, missing="indicator", features=None, max_rows=None, unlabelled=())
     source = open_source(data, name, replace(wanted, image_shape=None, image_size=None))
     if isinstance(source.content, Table):
         if len(source.content.columns) > 1:
             raise InputError(f"{source.label} has vectors in {column!r}, which cannot say {_LABELS[kind]}.")
-        _check_complete(source.label, source.content.columns[0], kind)
-        labels = _values(source.content.columns[0])
+        found = source.content.columns[0]
+        if options.missing != "drop":
+            _check_complete(source.label, found, kind)
+        elif found.missing.any():
+            gaps = Unlabelled(name, column, np.flatnonzero(found.missing))
+            options = replace(options, unlabelled=(*options.unlabelled, gaps))
+        labels = _values(found)
     else:
         labels = _as_whole(source.content.values[:, 0]) if isinstance(source.content, Rows) else np.empty(0)
     drop = (*(options.drop or ()), column)
@@ -237,7 +243,8 @@ def _check_complete(label: str, column: Column, kind: str) -> None:
         raise InputError(
             f"{label} has {int(column.missing.sum())} missing values in {column.name!r}, which is to say "
             f"{_LABELS[kind]}.",
-            f"{{{kind}}} needs a value in every row: fill these in, or remove the rows.",
+            f"{{{kind}}} needs a value in every row: fill these in, or drop rows with gaps by {{missing}}.",
+            missing="drop",
             **{kind: column.name},
         )
 
@@ -245,7 +252,8 @@ def _check_complete(label: str, column: Column, kind: str) -> None:
 def _values(column: Column) -> Array:
     if column.kind == "text":
         return np.array([*column.levels, ""], object)[column.values]
-    return _as_whole(column.values)
+    # What is missing was complained of, or is dropped.
+    return _as_whole(np.where(column.missing, 0, column.values))
 
 
 def _as_whole(values: Array) -> Array:

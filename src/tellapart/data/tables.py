@@ -13,6 +13,7 @@ from .._util.text import printable
 from .arrays import LARGEST, Array
 from .columns import Column, find_problem, find_strays
 from .features import NGRAMS
+from .vectors import vector_lengths
 
 #: Texts from which a column may hold names or identifiers.
 _MANY_TEXTS = 50
@@ -181,8 +182,16 @@ def _check_strays(column: Column, label: str, numbers: Array) -> None:
 
 
 def _check_missing(table: Table, label: str) -> None:
-    counts = [(column.name, int(column.missing.sum())) for column in table.columns]
-    gaps = [f"{name!r} ({count} of {len(table)})" for name, count in counts if count]
+    missing = {column.name: column.missing for column in table.columns}
+    absent = _absent_vectors(missing)
+    found = (
+        f"{absent[name]!r} (no vector in {int(gap.sum())} of {len(table)} rows)"
+        if name in absent
+        else f"{name!r} ({int(gap.sum())} of {len(table)})"
+        for name, gap in missing.items()
+        if gap.any()
+    )
+    gaps = list(dict.fromkeys(found))
     if gaps:
         raise InputError(
             f"{label} has missing values in {', '.join(gaps[:5])}{', …' if len(gaps) > 5 else ''}.",
@@ -190,6 +199,16 @@ def _check_missing(table: Table, label: str) -> None:
             missing="indicator",
             missing_="drop",
         )
+
+
+def _absent_vectors(missing: dict[str, Array]) -> dict[str, str]:
+    """The vector of each number, for vectors that are missing as a whole or not at all."""
+    found = {}
+    for vector, length in vector_lengths(missing).items():
+        names = [f"{vector}[{k}]" for k in range(length)]
+        if length > 1 and all(np.array_equal(missing[names[0]], missing[name]) for name in names):
+            found |= dict.fromkeys(names, vector)
+    return found
 
 
 def is_identifier(column: Column) -> bool:

@@ -152,7 +152,9 @@ def test_samples_by_label_are_read_once(tmp_path, monkeypatch):
     assert len(opened) == 3  # the labels, and everything else
 
 
-@pytest.mark.parametrize(("labels", "names"), [([0, 1], ("0", "1")), ([10, 9], ("9", "10")), ([0.5, 1], ("0.5", "1.0"))])
+@pytest.mark.parametrize(
+    ("labels", "names"), [([0, 1], ("0", "1")), ([10, 9], ("9", "10")), ([0.5, 1], ("0.5", "1.0"))]
+)
 def test_labels_that_are_whole_numbers_are_called_so(tmp_path, labels, names):
     table = pd.DataFrame(X, columns=["u", "v"]).assign(kind=labels * 10)
     table.to_csv(tmp_path / "all.csv", index=False)

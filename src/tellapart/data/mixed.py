@@ -24,7 +24,7 @@ from .read import open_source, read_pair_with, read_with
 from .sample import Kind, Sample, are_usable
 from .scaling import LONGEST_NAME, Levels
 from .source import Rows, Source
-from .tables import Table
+from .tables import Table, unknown_columns
 
 UnitKind: TypeAlias = ColumnKind | Literal["missing", "pixel"]
 
@@ -192,7 +192,7 @@ def take_labels(
     """
     if isinstance(data, Source):
         if column not in data.columns or not isinstance(data.content, (Table, Rows)):
-            raise InputError(f"{data.label} has no column {column!r}.")
+            raise unknown_columns(data.label, [column], data.columns)
         keep = [k for k, known in enumerate(data.columns) if known != column]
         place = data.columns.index(column)
         if isinstance(data.content, Table):
@@ -206,7 +206,9 @@ def take_labels(
         labels = np.zeros(int(data.numbers.max()) + 1, values.dtype)
         labels[data.numbers] = values
         return replace(data, content=content), options, labels
-    wanted = replace(options, columns=(column,), drop=None, missing="indicator", features=None, max_rows=None, unlabelled=())
+    wanted = replace(
+        options, columns=(column,), drop=None, missing="indicator", features=None, max_rows=None, unlabelled=()
+    )
     source = open_source(data, name, replace(wanted, image_shape=None, image_size=None))
     if isinstance(source.content, Table):
         if len(source.content.columns) > 1:

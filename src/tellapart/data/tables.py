@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -83,12 +84,24 @@ def select_columns(
     for given in (wanted, unwanted):
         strange = [name for name in given if name not in known]
         if strange:
-            raise InputError(f"{label} has no column {quote_names(strange)}. It has {quote_names(names)}.")
+            raise unknown_columns(label, strange, names)
     chosen = set(wanted) - set(unwanted)
     keep = [k for k, name in enumerate(names) if name in chosen]
     if not keep:
         raise InputError(f"{label} has no columns left to compare, of {len(names)}.")
     return keep
+
+
+def unknown_columns(label: str, strange: Sequence[str], names: Sequence[str]) -> InputError:
+    """What to say of columns that are not among those of a table.
+
+    >>> print(unknown_columns("X", ["alcohl"], ["alcohol", "colour"]))
+    X has no column 'alcohl'. Did you mean 'alcohol'? It has 'alcohol', 'colour'.
+    """
+    close = get_close_matches(strange[0], names, 1)
+    meant = f" Did you mean {close[0]!r}?" if close else ""
+    there = f" It has {quote_names(names)}." if names else ""
+    return InputError(f"{label} has no column {quote_names(strange)}.{meant}{there}")
 
 
 def check_table(table: Table, label: str, missing: str, numbers: Array, *, free_text: bool = False) -> None:
@@ -203,7 +216,7 @@ def _check_missing(table: Table, label: str) -> None:
 
 def _absent_vectors(missing: dict[str, Array]) -> dict[str, str]:
     """The vector of each number, for vectors that are missing as a whole or not at all."""
-    found = {}
+    found: dict[str, str] = {}
     for vector, length in vector_lengths(missing).items():
         names = [f"{vector}[{k}]" for k in range(length)]
         if length > 1 and all(np.array_equal(missing[names[0]], missing[name]) for name in names):

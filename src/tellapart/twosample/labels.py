@@ -31,7 +31,7 @@ def open_with_labels(
     """The samples without those columns that are labels of rows, and these labels; a note on rows that are shared."""
     columns = {kind: given for kind, given in labels.items() if isinstance(given, str)}
     parts, found = list(data), {kind: [] for kind in columns}  # type: ignore[var-annotated]
-    together, unlabelled = options, ()  # type: ignore[var-annotated]
+    together, unlabelled = options, options.unlabelled
     for k, name in enumerate(names):
         own = options
         for kind, column in columns.items():

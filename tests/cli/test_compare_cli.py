@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -161,7 +162,10 @@ def test_bad_input_is_named(capsys, tmp_path, numbers):
     fails(capsys, "nothing.csv", "ab.csv", says="is an empty file")
     fails(capsys, "ab.csv", "ac.csv", says="X (ab.csv) lacks 'c' and Y (ac.csv) lacks 'b'")
     fails(capsys, "ab.csv", "ac.csv", says="leave some out with --columns or --drop")
-    fails(capsys, "ab.csv", "ab.csv", "--columns", "z", says="X (ab.csv) has no column 'z'")
+    fails(capsys, "ab.csv", "ab.csv", "--columns", "z", says="X (ab.csv) has no column 'z'. It has 'a', 'b'.")
+    pd.DataFrame({"alcohol": [1.0] * 20, "target": 2.0}).to_csv("wine.csv", index=False)
+    fails(capsys, "wine.csv", "wine.csv", "--columns", "alcohl", says="'alcohl'. Did you mean 'alcohol'? It has 'alc")
+    fails(capsys, "--by", "tragte", "wine.csv", says="has no column 'tragte'. Did you mean 'target'?")
     fails(capsys, "a.npy", "b.npy", "--alpha", "2", says="2.0")
     fails(capsys, "a.npy", "b.npy", "--test", "ard", "--train", "1.5", says="between 0 and 1, but is 1.5")
     fails(capsys, "a.npy", "b.npy", "--swap", says="swap is an option of a learned test. Name one with --test ard.")
@@ -235,7 +239,17 @@ def test_help_has_examples(capsys):
     assert "tellapart compare last-month.csv this-month.csv" in capsys.readouterr().err
     with pytest.raises(SystemExit, match="0"):
         main(["compare", "--help"])
-    assert "--fail-on-difference" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "--fail-on-difference" in told
+    # Both commands read the same files.
+    with pytest.raises(SystemExit, match="0"):
+        main(["test", "--help"])
+    formats = [
+        re.search(r"A and B are files.*?or digits\.", text, re.DOTALL) for text in (told, capsys.readouterr().out)
+    ]
+    assert formats[0] is not None
+    assert formats[1] is not None
+    assert formats[0][0] == formats[1][0]
 
 
 def test_exit_codes_and_json_of_real_processes(numbers, tmp_path):

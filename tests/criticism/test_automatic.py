@@ -144,6 +144,28 @@ def test_a_measured_column_is_compared_even_where_ranges_do_not_overlap():
     assert c.named_columns[0].name == "0"
 
 
+@pytest.mark.parametrize("argument", ["groups", "strata", "items"])
+def test_rows_without_a_label_are_dropped_as_asked(tmp_path, argument):
+    rng, files, complete = np.random.default_rng(0), [], []
+    for name, rows in (("a", 60), ("b", 50)):
+        labels = [f"c{k % 4}" if argument == "strata" else f"{name}{k}" for k in range(rows)]
+        table = pd.DataFrame(rng.normal(size=(rows, 2)), columns=["u", "v"]).assign(city=labels)
+        table.loc[3::10, "city"] = None
+        table.loc[7, "u"] = None
+        files.append(tmp_path / f"{name}.csv")
+        complete.append(table.dropna())
+        table.to_csv(files[-1], index=False)
+    given = {argument: "city", **FAST}
+    with pytest.raises(ValueError, match="fill these in, or drop rows with gaps by missing='drop'"):
+        ta.compare(*files, **given)
+    found, expected = ta.compare(*files, missing="drop", **given), ta.compare(*complete, **given)
+    assert (found.pvalue, found.auc) == (expected.pvalue, expected.auc)
+    assert any(note.endswith("6 of 60 rows had no value in 'city' and were dropped.") for note in found.notes)
+    if argument != "items":
+        both = ta.two_sample_test(*files, 99, missing="drop", rng=0, **{argument: "city"})
+        assert both.pvalue == ta.two_sample_test(*complete, 99, rng=0, **{argument: "city"}).pvalue
+
+
 def test_row_numbers_and_items_are_the_users(tmp_path):
     X, Y = tables(n=80, income=3.0)
     X["name"], Y["name"] = ([f"{k}{i}" for i in range(80)] for k in "xy")

@@ -79,6 +79,9 @@ def test_what_is_missing() -> None:
     data = pa.table({"a": [[1.0, None], None, [3.0, 4.0]]})
     with pytest.raises(InputError, match=r"missing values in 'a\[0\]' \(1 of 3\), 'a\[1\]' \(2 of 3\)"):
         read(data)
+    whole = pa.table({"age": [1.0, None, 3.0], "a": [[1.0, 2.0], None, [3.0, 4.0]]})
+    with pytest.raises(InputError, match=r"values in 'age' \(1 of 3\), 'a' \(no vector in 1 of 3 rows\)\. Read"):
+        read(whole)
     assert len(read(data, missing="drop")) == 1
     values = read(data, missing="indicator").content.to_matrix()  # type: ignore[union-attr]
     np.testing.assert_array_equal(values, [[1, np.nan], [np.nan, np.nan], [3, 4]])
@@ -104,6 +107,12 @@ def test_lists_that_are_no_vectors(library: Any, cells: Any, message: str) -> No
 def test_objects_of_several_types(cells: Any) -> None:
     with pytest.raises(InputError, match="'a' of values of several types"):
         read(pd.DataFrame({"a": cells}))
+
+
+def test_vectors_of_two_lengths() -> None:
+    message = r"'embedding' has 3 numbers in X and 2 in Y\. Give vectors .* leave it out with drop=\['embedding'\]"
+    with pytest.raises(InputError, match=message):
+        ta.two_sample_test(table(), table(VECTORS[:, :2]))
 
 
 def test_no_rows() -> None:

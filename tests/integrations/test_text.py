@@ -95,6 +95,8 @@ def test_each_text_is_looked_at_once():
         (lambda: ta.features.hashing_ngrams(()), "sizes must be"),
         (lambda: ta.features.characters(0), "length must be"),
         (lambda: ta.features.sentence_transformer(3), "model must be a name"),
+        (lambda: ta.features.sentence_transformer("/nonexist")(["a"]), r"There is no folder /nonexist\. Give"),
+        (lambda: ta.features.sentence_transformer("no/such/")(["a"]), "There is no folder no/such/"),
         (lambda: ta.features.onnx("nothing.onnx"), "no file nothing.onnx"),
     ],
 )
@@ -169,7 +171,7 @@ def test_a_sentence_model_on_the_command_line(sentence_model, tmp_path, capsys):
     assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
     assert main([*call, "--features", f"model:{tmp_path}/none"]) == 2
     told = capsys.readouterr().err
-    assert "cannot be loaded" in told
+    assert f"There is no folder {tmp_path}/none. Give the folder of a model, or a name" in told
     assert told.count("\n") == 1
 
 

@@ -133,6 +133,12 @@ def test_a_column_of_labels_with_gaps_that_was_read_already():
     table = pd.DataFrame(X, columns=["u", "v"]).assign(kind=["a", None, "b", "a"] * 5)
     with pytest.raises(InputError, match="5 missing values in 'kind', which is to say which sample each row belongs"):
         ta.k_sample_test(ta.read(table, missing="indicator"), "kind")
+    found = ta.k_sample_test(table, "kind", permutations=19, missing="drop", rng=0)
+    expected = ta.k_sample_test(table.dropna(), "kind", permutations=19, rng=0)
+    assert (found.names, found.pvalue, found.statistic) == (expected.names, expected.pvalue, expected.statistic)
+    nothing = table.assign(kind=pd.Series([None] * 20, dtype=float))
+    with pytest.raises(InputError, match="samples has no value in 'kind': missing='drop' would leave nothing"):
+        ta.k_sample_test(nothing, "kind", missing="drop")
 
 
 def test_samples_by_label_are_read_once(tmp_path, monkeypatch):
@@ -144,6 +150,17 @@ def test_samples_by_label_are_read_once(tmp_path, monkeypatch):
     assert len(opened) == 1
     ta.k_sample_test(path, "kind", permutations=19, rng=0)
     assert len(opened) == 3  # the labels, and everything else
+
+
+@pytest.mark.parametrize(
+    ("labels", "names"), [([0, 1], ("0", "1")), ([10, 9], ("9", "10")), ([0.5, 1], ("0.5", "1.0"))]
+)
+def test_labels_that_are_whole_numbers_are_called_so(tmp_path, labels, names):
+    table = pd.DataFrame(X, columns=["u", "v"]).assign(kind=labels * 10)
+    table.to_csv(tmp_path / "all.csv", index=False)
+    for data in (tmp_path / "all.csv", table, ta.read(table)):
+        assert ta.k_sample_test(data, "kind", permutations=19, rng=0).names == names
+    assert ta.k_sample_test(table.to_numpy(), "2", permutations=19, rng=0).names == names
 
 
 def test_twice_as_many_labels_as_rows():

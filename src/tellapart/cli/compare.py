@@ -28,10 +28,10 @@ examples:
   tellapart compare --by site patients.csv --report sites.html
   tellapart compare old.csv new.csv --columns review --features model:all-MiniLM-L6-v2
 
-A and B are files (CSV, TSV, Parquet, .npy, .npz, .safetensors, idx), folders of PNG and JPEG images, or mnist (its
-test images, fetched once) or digits. Every row is tested, and judged by what other rows tell. With --test ard and other
-kernels, one half of the rows is learned from and the other is tested. The exit code is 0, or 1 if one of the --fail
-options says so, or 2 for bad input."""
+A and B are files (CSV, TSV, JSON lines, also .gz; Parquet, .npy, .npz, .safetensors, zarr, idx), folders of PNG and
+JPEG images, or mnist (its test images, fetched once) or digits. Every row is tested, and judged by what other rows
+tell. With --test ard and other kernels, one half of the rows is learned from and the other is tested. The exit code is
+0, or 1 if one of the --fail options says so, or 2 for bad input."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -129,16 +129,14 @@ def _load(options: argparse.Namespace) -> Reference:
 
     A model that a file names could be any, and models may be code.
     """
-    from .._util.errors import InputError
+    from ..data.features import features_differ
     from ..twosample import Reference
 
     features = make_features(options.features)
     reference = Reference.load(options.reference, features=features)
     known, given = reference.contents.schema.features, getattr(features, "__name__", None)
     if known != given:
-        fitted = "without features" if known is None else f"on the output of {known!r}, not of {given!r}"
-        advice = "Leave out {features}." if known is None else "Give the same {features}."
-        raise InputError(f"{options.reference} was fitted {fitted}.", advice, features=...)
+        raise features_differ(options.reference, known, given)
     return reference
 
 

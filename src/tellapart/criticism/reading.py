@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -111,7 +112,8 @@ def open_samples(request: Request, options: ReadOptions) -> Opened:
         if isinstance(column, str):
             found = [take_labels(part, name, column, own, kind) for part, name in zip(parts, ("X", "Y"), strict=True)]
             given[kind] = found[0][2], found[1][2]
-            parts, own = [part for part, _, _ in found], found[0][1]
+            parts, gaps = [part for part, _, _ in found], tuple(chain.from_iterable(o.unlabelled for _, o, _ in found))
+            own = replace(found[0][1], unlabelled=tuple(dict.fromkeys(gaps)))
     columns = tuple(kind for kind, column in labels.items() if isinstance(column, str))
     return Opened(open_pair(parts[0], parts[1], ("X", "Y"), own), given, columns)
 

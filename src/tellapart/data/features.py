@@ -18,6 +18,11 @@ from .images import Images
 _LONGEST_NAME = 200
 #: What to advise for texts: it needs no model.
 NGRAMS = Spelled("ta.features.hashing_ngrams()", "ngrams")
+#: Functions by the names that they have in files, and how to give them.
+_NAMED = {
+    "hashing_ngrams((1, 2, 3), character)": NGRAMS,
+    "hashing_ngrams((1, 2, 3), word)": Spelled("ta.features.hashing_ngrams(unit='word')", "words"),
+}
 
 
 def apply_features(
@@ -72,6 +77,23 @@ def name_outputs(function: Any, width: int, texts: list[str]) -> tuple[str, ...]
     if len(names) != width:
         raise InputError(f"features= names {len(names)} outputs, but gives {width} numbers for each row.")
     return names
+
+
+def features_differ(path: Any, fitted: str | None, given: str | None) -> InputError:
+    """What to say of a file that was fitted with one function (or none) and loaded with another.
+
+    >>> print(features_differ("r.tellapart", "hashing_ngrams((1, 2, 3), character)", None))
+    r.tellapart was fitted with hashing_ngrams((1, 2, 3), character): give features=ta.features.hashing_ngrams().
+    >>> print(features_differ("r.tellapart", "embed", None))
+    r.tellapart was fitted with embed, which is not stored: give the same features=.
+    """
+    if fitted is None:
+        return InputError(f"{path} was fitted without features.", "Leave out {features}.", features=...)
+    wrong = "" if given is None else f", not with {given}"
+    if fitted in _NAMED:
+        return InputError(f"{path} was fitted with {fitted}{wrong}:", "give {features}.", features=_NAMED[fitted])
+    stored = ", which is not stored" if given is None else wrong
+    return InputError(f"{path} was fitted with {fitted}{stored}:", "give the same {features}.", features=...)
 
 
 def _check_output(output: Any, rows: int, label: str) -> Tensor:

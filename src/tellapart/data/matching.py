@@ -13,6 +13,7 @@ from .columns import Column, as_codes, code_width
 from .images import Images, know_white, match_ranges
 from .source import Rows, Source
 from .tables import Table, describe_running, is_row_number, quote_names
+from .vectors import vector_lengths
 
 #: Rows below which increasing numbers may be chance.
 _COUNTED = 8
@@ -98,6 +99,14 @@ def check_schema(x: Source, y: Source) -> None:
 
 
 def _check_same_columns(x: Source, y: Source) -> None:
+    lengths, others = vector_lengths(x.columns), vector_lengths(y.columns)
+    for name in sorted(lengths.keys() & others.keys()):
+        if lengths[name] != others[name]:
+            raise InputError(
+                f"{name!r} has {lengths[name]} numbers in {x.label} and {others[name]} in {y.label}.",
+                "Give vectors of one length, or leave it out with {drop}.",
+                drop=[name],
+            )
     lacks = []
     for source, other in ((x, y), (y, x)):
         there = set(source.columns)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, Literal, TypeAlias
 
 from .._util.errors import InputError, InputTypeError
 from .._util.memory import memory_budget
 from .._util.rng import RNG, seed_of
+from .arrays import Array
 from .images import check_shape, check_size
 from .limits import check_count
 from .tables import as_names
@@ -18,11 +19,31 @@ from .tables import as_names
 Missing: TypeAlias = Literal["error", "indicator", "drop"]
 
 
+@dataclass(frozen=True, eq=False)
+class Unlabelled:
+    """Rows of the user's data, by position, that have no value in a column of labels.
+
+    Attributes
+    ----------
+    sample
+        What the sample is called in messages.
+    column
+        The column of labels.
+    rows
+        Which rows.
+    """
+
+    sample: str
+    column: str
+    rows: Array
+
+
 @dataclass(frozen=True)
 class ReadOptions:
     """The options of `read`, checked; ``seed`` stands for ``rng`` and ``max_memory`` is in bytes.
 
     ``paired`` is set by those who compare pairs: what is dropped of one sample is then dropped of the other.
+    ``unlabelled`` is set by those who take labels from columns: with ``missing="drop"``, rows without one are dropped.
     """
 
     columns: tuple[str, ...] | None = None
@@ -36,6 +57,7 @@ class ReadOptions:
     seed: int = 0
     max_memory: int | None = None
     paired: bool = False
+    unlabelled: tuple[Unlabelled, ...] = field(default=(), compare=False)
 
     @property
     def given(self) -> list[str]:

@@ -230,7 +230,19 @@ def open_source(data: Any, name: str, options: ReadOptions) -> Source:
     odd = note_odd_pixels(content.pixels, content.shape) if isinstance(content, Images) and not declared else ()
     notes = (*opened.notes, *remarks, *odd)
     source = Source(content, name, request.origin, numbers, opened.files, notes=notes, options=options, total=total)
-    return _shape_images(_select_coordinates(source))
+    return _shape_images(_select_coordinates(_drop_unlabelled(source)))
+
+
+def _drop_unlabelled(source: Source) -> Source:
+    """The rows that have a value in each of the columns of labels."""
+    for one in source.options.unlabelled:
+        gaps = np.isin(source.numbers, one.rows) if one.sample == source.name else np.zeros(len(source), bool)
+        if gaps.all():
+            raise InputError(f"{source.label} has no value in {one.column!r}: missing='drop' would leave nothing.")
+        if gaps.any():
+            note = f"{int(gaps.sum())} of {len(source)} rows had no value in {one.column!r} and were dropped."
+            source = replace(source.take(~gaps), notes=(*source.notes, note))
+    return source
 
 
 def _reuse(source: Source, name: str, options: ReadOptions) -> Source:

@@ -133,7 +133,7 @@ class Source:
         """
         from .read import read_with  # which makes sources
 
-        return read_with(data, name, replace(self.options, max_rows=None))
+        return read_with(data, name, replace(self.options, max_rows=None, unlabelled=()))
 
     def __repr__(self) -> str:
         what = (

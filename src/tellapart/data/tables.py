@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from .._util.text import printable
 from .arrays import LARGEST, Array
 from .columns import Column, find_problem, find_strays
 from .features import NGRAMS
+from .vectors import vector_lengths
 
 #: Texts from which a column may hold names or identifiers.
 _MANY_TEXTS = 50
@@ -82,12 +84,24 @@ def select_columns(
     for given in (wanted, unwanted):
         strange = [name for name in given if name not in known]
         if strange:
-            raise InputError(f"{label} has no column {quote_names(strange)}. It has {quote_names(names)}.")
+            raise unknown_columns(label, strange, names)
     chosen = set(wanted) - set(unwanted)
     keep = [k for k, name in enumerate(names) if name in chosen]
     if not keep:
         raise InputError(f"{label} has no columns left to compare, of {len(names)}.")
     return keep
+
+
+def unknown_columns(label: str, strange: Sequence[str], names: Sequence[str]) -> InputError:
+    """What to say of columns that are not among those of a table.
+
+    >>> print(unknown_columns("X", ["alcohl"], ["alcohol", "colour"]))
+    X has no column 'alcohl'. Did you mean 'alcohol'? It has 'alcohol', 'colour'.
+    """
+    close = get_close_matches(strange[0], names, 1)
+    meant = f" Did you mean {close[0]!r}?" if close else ""
+    there = f" It has {quote_names(names)}." if names else ""
+    return InputError(f"{label} has no column {quote_names(strange)}.{meant}{there}")
 
 
 def check_table(table: Table, label: str, missing: str, numbers: Array, *, free_text: bool = False) -> None:
@@ -181,8 +195,16 @@ def _check_strays(column: Column, label: str, numbers: Array) -> None:
 
 
 def _check_missing(table: Table, label: str) -> None:
-    counts = [(column.name, int(column.missing.sum())) for column in table.columns]
-    gaps = [f"{name!r} ({count} of {len(table)})" for name, count in counts if count]
+    missing = {column.name: column.missing for column in table.columns}
+    absent = _absent_vectors(missing)
+    found = (
+        f"{absent[name]!r} (no vector in {int(gap.sum())} of {len(table)} rows)"
+        if name in absent
+        else f"{name!r} ({int(gap.sum())} of {len(table)})"
+        for name, gap in missing.items()
+        if gap.any()
+    )
+    gaps = list(dict.fromkeys(found))
     if gaps:
         raise InputError(
             f"{label} has missing values in {', '.join(gaps[:5])}{', …' if len(gaps) > 5 else ''}.",
@@ -190,6 +212,16 @@ def _check_missing(table: Table, label: str) -> None:
             missing="indicator",
             missing_="drop",
         )
+
+
+def _absent_vectors(missing: dict[str, Array]) -> dict[str, str]:
+    """The vector of each number, for vectors that are missing as a whole or not at all."""
+    found: dict[str, str] = {}
+    for vector, length in vector_lengths(missing).items():
+        names = [f"{vector}[{k}]" for k in range(length)]
+        if length > 1 and all(np.array_equal(missing[names[0]], missing[name]) for name in names):
+            found |= dict.fromkeys(names, vector)
+    return found
 
 
 def is_identifier(column: Column) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,18 @@ def whole_column(name: str) -> str:
     ('embedding', 'age')
     """
     return _PLACE.sub("", name)
+
+
+def vector_lengths(names: Iterable[str]) -> dict[str, int]:
+    """How many numbers the vectors of each column have, by the names of the numbers.
+
+    >>> vector_lengths(["age", "embedding[0]", "embedding[1]", "list[7]"])
+    {'embedding': 2}
+    """
+    known = set(names)
+    counts = Counter(whole_column(name) for name in known if _PLACE.search(name))
+    # Names that only look like it have places left out.
+    return {name: count for name, count in counts.items() if all(f"{name}[{k}]" in known for k in range(count))}
 
 
 def holds_vectors(narwhals: Any, series: Any) -> bool:

@@ -119,6 +119,7 @@ def sentence_transformer(model: Any, **encode: Any) -> TextFeatures:
 
     def features(texts: Sequence[str]) -> Array:
         if not loaded:
+            _check_folder(os.fspath(model))
             library = extra("sentence_transformers", group="text", what="ta.features.sentence_transformer")
             loaded.append(_load(library, os.fspath(model)))
         found = loaded[0].encode(_as_texts(texts), show_progress_bar=False, convert_to_numpy=True, **encode)
@@ -127,6 +128,25 @@ def sentence_transformer(model: Any, **encode: Any) -> TextFeatures:
     # A folder by its last name: a reference may be fitted on one machine and used on another.
     called = type(model).__name__ if loaded else os.path.basename(os.path.abspath(os.fspath(model)))
     return _named(features, f"sentence_transformer({called})")
+
+
+def _is_path(model: str) -> bool:
+    """Whether a text can be a folder only: names that can be fetched are ``model`` or ``owner/model``.
+
+    >>> [_is_path(text) for text in ("/models/a", "./a", "a/b/c", "a/", "owner/a", "all-MiniLM-L6-v2")]
+    [True, True, True, True, False, False]
+    """
+    parts = model.replace(os.sep, "/").split("/")
+    return model.startswith((".", "~")) or "" in parts or len(parts) > 2
+
+
+def _check_folder(model: str) -> None:
+    """Complain of a folder that is not there, which would be looked for on the net."""
+    if _is_path(model) and not os.path.isdir(model):
+        raise InputError(
+            f"There is no folder {model}. Give the folder of a model, or a name that can be fetched, such as "
+            "all-MiniLM-L6-v2."
+        )
 
 
 def _load(library: Any, model: str) -> Any:

@@ -31,14 +31,14 @@ def open_with_labels(
     """The samples without those columns that are labels of rows, and these labels; a note on rows that are shared."""
     columns = {kind: given for kind, given in labels.items() if isinstance(given, str)}
     parts, found = list(data), {kind: [] for kind in columns}  # type: ignore[var-annotated]
-    together = options
+    together, unlabelled = options, options.unlabelled
     for k, name in enumerate(names):
         own = options
         for kind, column in columns.items():
             parts[k], own, values = take_labels(parts[k], name, column, own, kind)
             found[kind].append(values)
-        together = own if own is not options else together
-    mixed = open_mixed(parts, names, together)
+        together, unlabelled = (own, unlabelled + own.unlabelled) if own is not options else (together, unlabelled)
+    mixed = open_mixed(parts, names, replace(together, unlabelled=unlabelled))
     taken = {
         kind: np.concatenate([_take(part, rows) for part, rows in zip(values, mixed.numbers, strict=True)])
         for kind, values in found.items()

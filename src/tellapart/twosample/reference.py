@@ -18,6 +18,7 @@ from .._util.errors import InputError
 from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
 from ..data import Points, check_unchanged
+from ..data.features import features_differ
 from ..data.limits import check_count
 from ..data.mixed import Mixed
 from ..data.options import check_reading
@@ -214,11 +215,7 @@ class Reference:
         """
         contents = read_contents(path)
         if contents.schema.features is not None and features is None:
-            raise InputError(
-                f"{path} was fitted on the output of {contents.schema.features!r}, which is not stored.",
-                "Load it with the same {features}.",
-                features=...,
-            )
+            raise features_differ(path, contents.schema.features, None)
         return cls(contents, features)
 
     @cached_property

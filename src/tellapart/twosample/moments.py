@@ -351,8 +351,9 @@ def sum_correlation_variances(
 ) -> Array:
     """The variance of the correlation of each pair in each sample: (samples, pairs)."""
     influence = CorrelationInfluence(places, moments, weights)
-    found = sum_squares(influence, points, labels, units, strata, compute)
-    return found.numpy().reshape(moments.correlations.shape)
+    squares = sum_squares(influence, points, labels, units, strata, compute)
+    found: Array = squares.numpy().reshape(moments.correlations.shape)
+    return found
 
 
 def sum_squares(

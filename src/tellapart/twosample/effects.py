@@ -16,15 +16,8 @@ from ..stats.forms import Part, Pooled
 from ..stats.forms.scores import gamma_tail
 from ..stats.pvalues import Z_95
 from .findings import Finding, holm
-from .moments import (
-    Moments,
-    Places,
-    Variances,
-    stratum_weights,
-    sum_correlation_variances,
-    sum_moments,
-    sum_variances,
-)
+from .moments import Moments, Places, stratum_weights, sum_moments
+from .variances import Variances, sum_correlation_variances, sum_variances
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 

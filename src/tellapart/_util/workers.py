@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 import threading
-from collections import deque
+from _thread import start_new_thread
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from itertools import islice
-from typing import TypeVar
+from queue import SimpleQueue
+from typing import NamedTuple, TypeVar
 
 import torch
 
@@ -67,39 +68,108 @@ if hasattr(os, "register_at_fork"):
 
 
 class Pool:
-    """Threads for one piece of work; see `pool`."""
+    """Threads for one piece of work; see `pool`.
+
+    An interrupt may leave what is written in Python half done: a condition or a semaphore that is neither held nor
+    free, a thread that counts as ended and still runs. So the thread that may be interrupted only calls what is written
+    in C, which an interrupt does not divide: it puts into queues and takes from them. Threads are started by a thread
+    of their own, and say themselves when they are gone.
+    """
 
     def __init__(self, threads: int) -> None:
         self.threads = threads
-        self._stopping, self._begin = threading.Event(), threading.Event()
-        self._executor = ThreadPoolExecutor(self.threads, "tellapart", _prepare_thread)
+        self._stopping = False
+        self._tasks: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._news: SimpleQueue[None] = SimpleQueue()  # all have started, or one is gone: look again
+        self._starter: list[int] = []
+        self._all_started = False
+        self._not_started: BaseException | None = None
+        self._started: list[threading.Thread] = []
+        self._gone: list[threading.Thread] = []
 
     def checkpoint(self) -> None:
         """For workers to call now and then: raises `Stopped` when the pool is being closed."""
-        if self._stopping.is_set():
+        if self._stopping:
             raise Stopped
 
     def map(self, function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
         """Results in the order of the tasks, with only a few of them waiting at any time."""
-        queue = iter(tasks)
-        pending: deque[Future[Result]] = deque()
-        # A worker that has started leaves this thread little chance to start the next one: they wait for each other.
-        for _ in range(self.threads):
-            self._executor.submit(self._begin.wait)
-        for task in islice(queue, self.threads + 2):
-            pending.append(self._executor.submit(function, task))
-        self._begin.set()
-        while pending:
-            result = pending.popleft().result()
-            for task in islice(queue, 1):
-                pending.append(self._executor.submit(function, task))
+        # A worker that has started leaves others little chance to start: nothing is to do before all have.
+        self._start()
+        done: SimpleQueue[tuple[int, Result | _Failure]] = SimpleQueue()
+        queue, results = enumerate(tasks), dict[int, "Result | _Failure"]()
+
+        def answer(number: int, task: Task) -> None:
+            try:
+                done.put((number, function(task)))
+            except BaseException as error:
+                done.put((number, _Failure(error)))
+
+        def submit(count: int) -> int:
+            chosen = list(islice(queue, count))
+            for number, task in chosen:
+                self._tasks.put(partial(answer, number, task))
+            return len(chosen)
+
+        submitted, wanted = submit(self.threads + 2), 0
+        while wanted < submitted:
+            while wanted not in results:
+                number, result = done.get()
+                results[number] = result
+            result = results.pop(wanted)
+            if isinstance(result, _Failure):
+                try:
+                    raise result.error
+                finally:
+                    del result  # its traceback knows this frame
+            submitted += submit(1)
+            wanted += 1
             yield result
 
     def close(self) -> None:
         """Stop at the next checkpoint and wait until no thread is left. May be called again."""
-        self._stopping.set()
-        self._begin.set()  # or those who wait for the others would wait for ever
-        self._executor.shutdown(wait=True, cancel_futures=True)
+        self._stopping = True
+        for _ in range(self.threads):
+            self._tasks.put(None)
+        while self._starter and not (self._all_started and len(self._gone) == len(self._started)):
+            self._news.get()
+        for thread in self._started:
+            thread.join()
+
+    def _start(self) -> None:
+        if not self._starter:
+            # One call in C: an interrupt comes before it or after it, and the list says which.
+            self._starter.extend(map(start_new_thread, [self._start_threads], [()]))
+        while not self._all_started:
+            self._news.get()
+        if self._not_started is not None:
+            raise self._not_started
+
+    def _start_threads(self) -> None:
+        try:
+            for number in range(self.threads):
+                thread = threading.Thread(target=self._work, name=f"tellapart_{number}", daemon=True)
+                thread.start()
+                self._started.append(thread)
+        except BaseException as error:
+            self._not_started = error
+        self._all_started = True
+        self._news.put(None)
+
+    def _work(self) -> None:
+        try:
+            _prepare_thread()
+            while (task := self._tasks.get()) is not None:
+                if not self._stopping:
+                    task()
+                del task  # or it would be kept until the next one comes
+        finally:
+            self._gone.append(threading.current_thread())
+            self._news.put(None)
+
+
+class _Failure(NamedTuple):
+    error: BaseException
 
 
 class InThisThread:

@@ -16,7 +16,7 @@ from ..stats.forms import Part, Pooled
 from ..stats.forms.scores import gamma_tail
 from ..stats.pvalues import Z_95
 from .findings import Finding, holm
-from .moments import Moments, Places, stratum_weights, sum_moments
+from .moments import LabelledRows, Moments, Places, stratum_weights, sum_moments
 from .variances import Variances, sum_correlation_variances, sum_variances
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
@@ -55,16 +55,16 @@ class Effects:
         places = Places(first, second, gaps)
         strata = pooled.labellings.strata
         self.weights = None if strata is None else stratum_weights(labels, strata, len(sizes))
-        self.moments: Moments = sum_moments(pooled.points, labels, len(sizes), places, compute, self.weights)
+        of_row = None if units is None else units[pooled.order]
+        rows = LabelledRows(pooled.points, labels, len(sizes), self.weights, of_row, strata)
+        self.moments: Moments = sum_moments(rows, places, compute)
         self.rows = self.moments.rows
         self.variances: Variances | None = None
         self.correlation_variances: Array | None = None
-        of_row = None if units is None else units[pooled.order]
-        about = (pooled.points, labels, places, self.moments, of_row, compute, self.weights, strata)
         if len(sizes) == 2:
-            self.variances = sum_variances(*about)
+            self.variances = sum_variances(rows, places, self.moments, compute)
         elif known:
-            self.correlation_variances = sum_correlation_variances(*about)
+            self.correlation_variances = sum_correlation_variances(rows, places, self.moments, compute)
         # What few rows leave unknown of a variance: Student's t, nearly.
         free = max(_fewest(units, sizes) - 1.0, 1.0)
         self._quantile = Z_95 + (Z_95**3 + Z_95) / (4 * free)

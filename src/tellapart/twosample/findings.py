@@ -20,7 +20,7 @@ from ..stats.pvalues import critical_value, rejects
 FAMILIES = {
     "kernel": "all columns jointly",
     "coordinates": "single columns",
-    "pairs": "dependence of two columns",
+    "pairs": "pairs of columns",
     "components": "principal components",
     "patches": "patches of images",
     "given": "the kernels given",

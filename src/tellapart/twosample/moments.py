@@ -30,6 +30,27 @@ class Places(NamedTuple):
     gaps: Mapping[int, int]
 
 
+class LabelledRows(NamedTuple):
+    """Rows of several samples together, and what is known of each row.
+
+    Attributes
+    ----------
+    points, labels, samples
+        The rows, the number of the sample of each, and how many samples there are.
+    weights
+        What each row counts; None where all count alike.
+    units, strata
+        The group, or pair, and the stratum of each row, if there are any.
+    """
+
+    points: Points
+    labels: Array
+    samples: int
+    weights: Array | None = None
+    units: Array | None = None
+    strata: Array | None = None
+
+
 class MomentSums(NamedTuple):
     """Of each sample: rows, sums and squares of all columns less its centre, and for each pair its own six sums.
 
@@ -174,16 +195,13 @@ def stratum_weights(labels: Array, strata: Array, samples: int) -> Array | None:
     return None if np.allclose(weights, 1.0) else weights
 
 
-def sum_moments(
-    points: Points, labels: Array, samples: int, places: Places, compute: Compute, weights: Array | None = None
-) -> Moments:
+def sum_moments(rows: LabelledRows, places: Places, compute: Compute) -> Moments:
     """The moments of each sample, in one pass."""
-    centre = _find_centres(points, labels, samples)
+    centre = _find_centres(rows.points, rows.labels, rows.samples)
     width, pairs = centre.shape[1], len(places.first)
-    size = Size(8 * samples * (4 * width + 6 * pairs), 40 * (width + 2 * pairs), 10.0 * (width + 2 * pairs))
-    return Moments(
-        reduce_rows(MomentReduction(labels, samples, centre, places, weights), points, size, compute), centre
-    )
+    size = Size(8 * rows.samples * (4 * width + 6 * pairs), 40 * (width + 2 * pairs), 10.0 * (width + 2 * pairs))
+    reduction = MomentReduction(rows.labels, rows.samples, centre, places, rows.weights)
+    return Moments(reduce_rows(reduction, rows.points, size, compute), centre)
 
 
 def _find_centres(points: Points, labels: Array, samples: int) -> Tensor:

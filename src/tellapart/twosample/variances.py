@@ -9,10 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..data import Points
 from ..engine import Compute
 from ..engine.rows import Size, reduce_rows
-from .moments import Moments, Places, centred
+from .moments import LabelledRows, Moments, Places, centred
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
@@ -40,16 +39,7 @@ class Variances(NamedTuple):
     crowding: Array
 
 
-def sum_variances(
-    points: Points,
-    labels: Array,
-    places: Places,
-    moments: Moments,
-    units: Array | None,
-    compute: Compute,
-    weights: Array | None = None,
-    strata: Array | None = None,
-) -> Variances:
+def sum_variances(rows: LabelledRows, places: Places, moments: Moments, compute: Compute) -> Variances:
     """Variances of the effects of two samples: sums of squares of what each row, or each unit, adds to an effect."""
     deviations, counts = moments.deviations, moments.counts
     within = np.sqrt((counts * deviations**2).sum(0) / counts.sum(0))
@@ -57,14 +47,14 @@ def sum_variances(
     with np.errstate(divide="ignore", invalid="ignore"):
         shift = np.where(within > 0, difference / within, np.copysign(np.inf, difference))
     finite = np.where(np.isfinite(shift), shift, 0.0)
-    influence = Influence(places, moments, np.where(within > 0, within, np.inf), finite, weights)
+    influence = Influence(places, moments, np.where(within > 0, within, np.inf), finite, rows.weights)
     width, pairs = len(within), len(places.first)
-    alone = sum_squares(influence, points, labels, None, None, compute)
+    alone = sum_squares(influence, rows._replace(units=None, strata=None), compute)
     found = alone
-    if units is not None or strata is not None:
-        found = sum_squares(influence, points, labels, units, strata, compute)
-    if weights is not None:  # beside rows that count alike
-        alone = alone / np.mean(weights**2)
+    if rows.units is not None or rows.strata is not None:
+        found = sum_squares(influence, rows, compute)
+    if rows.weights is not None:  # beside rows that count alike
+        alone = alone / np.mean(rows.weights**2)
     location, scale, plain, correlation = (part.numpy() for part in found.split([width, width, width, pairs]))
     crowding = plain / np.maximum(alone[2 * width : 3 * width].numpy(), 1e-300)
     return Variances(shift, location, scale, correlation, np.where(plain > 0, crowding, 1.0))
@@ -160,34 +150,20 @@ def _of_correlations(Z: Tensor, there: Tensor | None, k: int, moments: Moments, 
     return (u * v - rho * (u**2 + v**2) / 2) * both / n[k] * larger
 
 
-def sum_correlation_variances(
-    points: Points,
-    labels: Array,
-    places: Places,
-    moments: Moments,
-    units: Array | None,
-    compute: Compute,
-    weights: Array | None = None,
-    strata: Array | None = None,
-) -> Array:
+def sum_correlation_variances(rows: LabelledRows, places: Places, moments: Moments, compute: Compute) -> Array:
     """The variance of the correlation of each pair in each sample: (samples, pairs)."""
-    influence = CorrelationInfluence(places, moments, weights)
-    squares = sum_squares(influence, points, labels, units, strata, compute)
+    squares = sum_squares(CorrelationInfluence(places, moments, rows.weights), rows, compute)
     found: Array = squares.numpy().reshape(moments.correlations.shape)
     return found
 
 
-def sum_squares(
-    influence: RowInfluence, points: Points, labels: Array, units: Array | None, strata: Array | None, compute: Compute
-) -> Tensor:
+def sum_squares(influence: RowInfluence, rows: LabelledRows, compute: Compute) -> Tensor:
     """Sums of squares of what each row, or each unit, adds to an estimate; about the means of strata, if there are."""
-    if units is not None:
-        return _by_unit(influence, points, labels, units)
-    size = Size(8 * influence.width, 60 * influence.width, 20.0 * influence.width)
-    if strata is not None:
-        return _within_strata(influence, points, labels, strata, size, compute)
-    found: Tensor = reduce_rows(SquaredInfluence(influence, labels), points, size, compute)
-    return found
+    if rows.units is not None:
+        return _by_unit(influence, rows, rows.units)
+    if rows.strata is not None:
+        return _within_strata(influence, rows, rows.strata, compute)
+    return _by_row(influence, rows, compute)
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,30 +188,34 @@ class SquaredInfluence:
         return left + right
 
 
-def _by_unit(influence: RowInfluence, points: Points, labels: Array, units: Array) -> Tensor:
+def _by_row(influence: RowInfluence, rows: LabelledRows, compute: Compute, scale: Tensor | None = None) -> Tensor:
+    size = Size(8 * influence.width, 60 * influence.width, 20.0 * influence.width)
+    found: Tensor = reduce_rows(SquaredInfluence(influence, rows.labels, scale), rows.points, size, compute)
+    return found
+
+
+def _by_unit(influence: RowInfluence, rows: LabelledRows, units: Array) -> Tensor:
     """Sums of squares over units of what their rows add together."""
     numbers = np.unique(units, return_inverse=True)[1].reshape(-1)
     count = int(numbers.max()) + 1
-    return _sums_of_squares(influence, points, labels, numbers, np.ones(count)) * count / max(count - 1, 1)
+    return _sums_of_squares(influence, rows, numbers, np.ones(count)) * count / max(count - 1, 1)
 
 
-def _within_strata(
-    influence: RowInfluence, points: Points, labels: Array, strata: Array, size: Size, compute: Compute
-) -> Tensor:
+def _within_strata(influence: RowInfluence, rows: LabelledRows, strata: Array, compute: Compute) -> Tensor:
     """Sums of squares about the means of strata: that these differ adds nothing to the variance of effects in them.
 
     A row that is alone of its sample in a stratum says nothing of the variance there: its square counts in full, which
     is too much rather than too little.
     """
+    labels = rows.labels
     cells = np.unique((labels.max() + 1) * strata.astype(np.int64) + labels, return_inverse=True)[1].reshape(-1)
     count = np.bincount(cells)
     larger = np.where(count > 1, count / np.maximum(count - 1, 1), 1.0)
-    scaled = SquaredInfluence(influence, labels, torch.from_numpy(larger[cells]))
-    squares: Tensor = reduce_rows(scaled, points, size, compute)
-    return squares - _sums_of_squares(influence, points, labels, cells, np.where(count > 1, larger / count, 0.0))
+    squares = _by_row(influence, rows, compute, torch.from_numpy(larger[cells]))
+    return squares - _sums_of_squares(influence, rows, cells, np.where(count > 1, larger / count, 0.0))
 
 
-def _sums_of_squares(influence: RowInfluence, points: Points, labels: Array, numbers: Array, scale: Array) -> Tensor:
+def _sums_of_squares(influence: RowInfluence, rows: LabelledRows, numbers: Array, scale: Array) -> Tensor:
     """Σ of scale times the squared total of the rows with each number."""
     places, count = torch.from_numpy(numbers), len(scale)
     width = influence.width
@@ -244,9 +224,9 @@ def _sums_of_squares(influence: RowInfluence, points: Points, labels: Array, num
     for start in range(0, width, step):
         some = slice(start, min(start + step, width))
         totals = torch.zeros(count, some.stop - some.start, dtype=torch.float64)
-        for row in range(0, len(points), _BLOCK):
-            rows = slice(row, min(row + _BLOCK, len(points)))
-            block = points[rows].detach().cpu().flatten(1)
-            totals.index_add_(0, places[rows], influence(block, labels, rows)[:, some])
+        for row in range(0, len(rows.points), _BLOCK):
+            here = slice(row, min(row + _BLOCK, len(rows.points)))
+            block = rows.points[here].detach().cpu().flatten(1)
+            totals.index_add_(0, places[here], influence(block, rows.labels, here)[:, some])
         found[some] = (totals**2 * torch.from_numpy(scale)[:, None]).sum(0)
     return found

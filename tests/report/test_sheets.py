@@ -103,6 +103,16 @@ def test_columns_of_two_groups_are_told_without_a_pointer(several):
     assert "pointer" not in page[page.index("<main>") :]
 
 
+def test_pairs_of_columns_that_go_together_differently_are_on_the_page_of_groups():
+    rng = np.random.default_rng(0)
+    samples = [rng.multivariate_normal([0, 0], [[1, rho], [rho, 1]], 150) for rho in (0, 0.8, 0)]
+    several = ta.k_sample_test(samples, permutations=99, rng=0)
+    page = render_sheet("groups.html", groups.contents(several, "site", 0.05, None))
+    assert re.search(r"sample 0 and sample 1:</b> [^<]*correlation 0.13 → 0.81", page)
+    table = page[page.index("Pairs of columns</h2>") :]
+    assert table.index("yes") < table.index("correlation")
+
+
 def test_a_batch_that_differs_by_itself_is_said_at_the_headline():
     rng = np.random.default_rng(0)
     monitor = ta.Reference.fit(rng.normal(size=(400, 2)), rng=0).monitor(alpha=0.05, rng=0, permutations=99)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from os import PathLike
 from typing import Any
 
 from ..stats.pvalues import rejects
 from ..twosample import KSampleResult
-from ..twosample.findings import FAMILIES, PairwiseTest
+from ..twosample.findings import FAMILIES, Finding, PairwiseTest
 from .sheets import as_pvalue, evidence_share, write_sheet
 
-#: Columns that are listed, and named for a pair; and pairs of which they are told.
+#: Columns (and pairs of them) that are listed, and named for two groups; and pairs of groups of which they are told.
 _LISTED, _NAMED, _TOLD = 40, 3, 100
 
 
@@ -33,7 +34,11 @@ def contents(result: KSampleResult, by: str, alpha: float, command: str | None) 
             "value": str(len(result.names)),
             "text": " to ".join(f"{size:,}" for size in sorted({min(result.sizes), max(result.sizes)})) + " rows each",
         },
-        {"name": "pairs that differ", "value": f"{len(sure)} of {len(result.pairwise)}", "text": f"at level {alpha:g}"},
+        {
+            "name": "pairs of groups",
+            "value": f"{len(sure)} of {len(result.pairwise)}",
+            "text": f"differ at level {alpha:g}",
+        },
         {"name": "columns that differ", "value": f"{len(named)}", "text": f"of {len(result.coordinates)}, jointly"},
     ]
     return {
@@ -51,15 +56,8 @@ def contents(result: KSampleResult, by: str, alpha: float, command: str | None) 
         "names": [f"{name} ({rows:,})" for name, rows in zip(result.names, result.sizes, strict=True)],
         "matrix": _matrix(result, alpha),
         "told": [_told(one, alpha) for one in sure[:_TOLD]],
-        "columns": [
-            {
-                "name": one.name,
-                "words": one.words,
-                "pvalue": as_pvalue(one.pvalue),
-                "sure": one in named,
-            }
-            for one in result.coordinates[:_LISTED]
-        ],
+        "columns": _listed(result.coordinates, named),
+        "pairs": _listed(result.pairs, result.named_pairs(alpha)),
         "method": [
             "One exact permutation test of all groups together, and one of each two; p-values of pairs are adjusted "
             "for their number (Holm), those of columns jointly (Westfall & Young).",
@@ -68,6 +66,14 @@ def contents(result: KSampleResult, by: str, alpha: float, command: str | None) 
         "notes": list(result.notes),
         "command": command,
     }
+
+
+def _listed(findings: Sequence[Finding], named: Sequence[Finding]) -> list[dict[str, Any]]:
+    """Columns, or pairs of them, over all groups."""
+    return [
+        {"name": one.name, "words": one.words, "pvalue": as_pvalue(one.pvalue), "sure": one in named}
+        for one in findings[:_LISTED]
+    ]
 
 
 def _matrix(result: KSampleResult, alpha: float) -> list[dict[str, Any]]:
@@ -87,8 +93,8 @@ def _cell(one: PairwiseTest, alpha: float) -> dict[str, Any]:
 
 
 def _told(one: PairwiseTest, alpha: float) -> dict[str, str]:
-    """Two groups that differ, and the first of the columns that they differ in."""
-    named = one.test.named_columns(alpha)
-    words = "; ".join(f"{c.name}: {c.words}" for c in named[:_NAMED]) or "no single column is shown to differ"
+    """Two groups that differ, and the first of the columns, or pairs of columns, that they differ in."""
+    named = [*one.test.named_columns(alpha), *one.test.named_pairs(alpha)]
+    words = "; ".join(f"{c.name}: {c.words}" for c in named[:_NAMED]) or "no single column or pair is shown to differ"
     more = f"; and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
     return {"names": f"{' and '.join(one.names)}:", "words": f"{words}{more}."}

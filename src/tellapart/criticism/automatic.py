@@ -12,6 +12,7 @@ from .._util.errors import InputError
 from ..data import Encoding, Points, Sample, Source, reindex
 from ..data.arrays import Array
 from ..data.mixed import Mixed, display_names, mix_sources
+from ..data.notices import Notice, find_notices
 from ..data.read import check_pair, keep_pairs
 from ..data.shared import hash_rows
 from ..data.tables import as_names
@@ -23,7 +24,7 @@ from ..twosample.designs import Design, check_paired
 from .comparison import Comparison
 from .crossfit import cross_fit
 from .folds import find_units
-from .notices import Notice, find_notices, notice_rows
+from .notices import notice_rows
 from .reading import Labels, check_items, open_samples, take_items
 from .request import Request
 from .slicing import can_be_found, find_slices

@@ -12,31 +12,22 @@ import numpy as np
 from .._util.errors import InputError
 from .._util.text import printable, shorten
 from .arrays import LARGEST, Array, too_large
-from .columns import Column, ColumnKind, count_missing
+from .columns import Column, ColumnKind
 from .encoding import Encoding
 from .images import LOOKED_AT, Images, note_odd_pixels, pixel_names
 from .lazy import Points
 from .matching import match
-from .options import ReadOptions, Unlabelled
+from .options import ReadOptions
 from .paths import is_path
 from .points import agree, open_rows
-from .read import open_source, read_pair_with, read_with
+from .read import read_pair_with, read_with
 from .sample import Kind, Sample, are_usable
 from .scaling import LONGEST_NAME, Levels
 from .source import Rows, Source
-from .tables import Table, unknown_columns
+from .tables import Table
 
 UnitKind: TypeAlias = ColumnKind | Literal["missing", "pixel"]
 
-#: What a column is to say of rows, by the argument that names it.
-_LABELS = {
-    "groups": "which rows belong together",
-    "strata": "which rows may be exchanged",
-    "labels": "which sample each row belongs to",
-    "items": "what to call each row",
-}
-#: Whole numbers that a float holds exactly.
-_EXACT = 2**53
 #: Sides of images, as in `as_images`.
 _SMALLEST = 4
 
@@ -178,94 +169,6 @@ def _check_size(source: Source, sample: Sample) -> None:
         return
     for row, column in (sample.values.flatten(1).abs() > LARGEST).nonzero()[:1].tolist():
         raise InputError(f"{source.label} has {too_large(int(source.numbers[row]), column)}")
-
-
-def take_labels(
-    data: Any, name: str, column: str, options: ReadOptions, kind: str = "groups"
-) -> tuple[Any, ReadOptions, Array]:
-    """A column of labels, and the sample without it; ``kind`` is the argument that named the column.
-
-    Returns
-    -------
-    What to read instead of ``data``, with which options, and the label of each row of the user's data. Rows without
-    one are dropped by these options, if they are to drop what is missing.
-    """
-    if isinstance(data, Source):
-        if column not in data.columns or not isinstance(data.content, (Table, Rows)):
-            raise unknown_columns(data.label, [column], data.columns)
-        keep = [k for k, known in enumerate(data.columns) if known != column]
-        place = data.columns.index(column)
-        if isinstance(data.content, Table):
-            _check_complete(data.label, data.content.columns[place], kind)
-            content: Table | Rows = Table(tuple(data.content.columns[k] for k in keep))
-            values = _values(data.content.columns[place])
-        else:
-            kept = tuple(data.columns[k] for k in keep)
-            content = Rows(data.content.values[:, keep], kept, data.content.from_table)
-            values = _as_whole(data.content.values[:, place])
-        labels = np.zeros(int(data.numbers.max()) + 1, values.dtype)
-        labels[data.numbers] = values
-        return replace(data, content=content), options, labels
-    wanted = replace(
-        options, columns=(column,), drop=None, missing="indicator", features=None, max_rows=None, unlabelled=()
-    )
-    source = open_source(data, name, replace(wanted, image_shape=None, image_size=None))
-    if isinstance(source.content, Table):
-        if len(source.content.columns) > 1:
-            raise InputError(f"{source.label} has vectors in {column!r}, which cannot say {_LABELS[kind]}.")
-        found = source.content.columns[0]
-        if options.missing != "drop":
-            _check_complete(source.label, found, kind)
-        elif found.missing.any():
-            gaps = Unlabelled(name, column, np.flatnonzero(found.missing))
-            options = replace(options, unlabelled=(*options.unlabelled, gaps))
-        labels = _values(found)
-    else:
-        labels = _as_whole(source.content.values[:, 0]) if isinstance(source.content, Rows) else np.empty(0)
-    drop = (*(options.drop or ()), column)
-    columns = None if options.columns is None else tuple(c for c in options.columns if c != column)
-    # Columns that are not wanted need not be dropped too.
-    return data, replace(options, columns=columns, drop=options.drop if columns is not None else drop), labels
-
-
-def check_labels(labels: Any, kind: str) -> None:
-    """Complain of labels that are missing; ``kind`` is the argument that they were given as."""
-    gaps = count_missing(labels)
-    if gaps:
-        raise InputError(
-            f"{kind} has {gaps:,} missing values, but is to say {_LABELS[kind]}.",
-            f"{{{kind}}} needs a value for every row: fill these in, or remove the rows.",
-            **{kind: ...},
-        )
-
-
-def _check_complete(label: str, column: Column, kind: str) -> None:
-    """Complain of a column of labels with gaps."""
-    if column.missing.any():
-        raise InputError(
-            f"{label} has {int(column.missing.sum())} missing values in {column.name!r}, which is to say "
-            f"{_LABELS[kind]}.",
-            f"{{{kind}}} needs a value in every row: fill these in, or drop rows with gaps by {{missing}}.",
-            missing="drop",
-            **{kind: column.name},
-        )
-
-
-def _values(column: Column) -> Array:
-    if column.kind == "text":
-        return np.array([*column.levels, ""], object)[column.values]
-    # What is missing was complained of, or is dropped.
-    return _as_whole(np.where(column.missing, 0, column.values))
-
-
-def _as_whole(values: Array) -> Array:
-    """Labels that are whole numbers as such, so that they are called 2 and not 2.0.
-
-    >>> _as_whole(np.array([0.0, 2.0])).tolist(), _as_whole(np.array([0.0, 0.5])).tolist()
-    ([0, 2], [0.0, 0.5])
-    """
-    whole = values.dtype.kind == "f" and bool(((values == np.rint(values)) & (np.abs(values) < _EXACT)).all())
-    return values.astype(np.int64) if whole else values
 
 
 def _read_sources(data: Sequence[Any], names: Sequence[str], options: ReadOptions) -> list[Source]:

@@ -10,7 +10,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .._util.errors import InputError, InputTypeError
-from ..data.mixed import Mixed, check_labels
+from ..data.labels import check_labels
+from ..data.mixed import Mixed
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 

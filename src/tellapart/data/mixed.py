@@ -17,10 +17,11 @@ from .encoding import Encoding
 from .images import LOOKED_AT, Images, note_odd_pixels, pixel_names
 from .lazy import Points
 from .matching import match
+from .notices import Keep, check_known, find_notices, note_left_out, note_reordered_columns
 from .options import ReadOptions
 from .paths import is_path
 from .points import agree, open_rows
-from .read import read_pair_with, read_with
+from .read import check_pair, open_pair, read_with
 from .sample import Kind, Sample, are_usable
 from .scaling import LONGEST_NAME, Levels
 from .source import Rows, Source
@@ -98,7 +99,9 @@ class Mixed:
         return tuple(unit.coordinates for unit in self.units if unit.kind in ("text", "missing"))
 
 
-def open_mixed(data: Sequence[Any], names: Sequence[str], options: ReadOptions, at_least: int = 2) -> Mixed:
+def open_mixed(
+    data: Sequence[Any], names: Sequence[str], options: ReadOptions, at_least: int = 2, keep: Keep = True
+) -> Mixed:
     """Samples that can be compared. Numbers are neither standardised nor, where they may stay in their files, read.
 
     Parameters
@@ -111,6 +114,9 @@ def open_mixed(data: Sequence[Any], names: Sequence[str], options: ReadOptions, 
         How to read them.
     at_least
         How many rows each needs.
+    keep
+        Of two tables, the columns to compare whatever they look like: others that are better left out are, and a note
+        says so. True for all.
 
     Examples
     --------
@@ -127,9 +133,12 @@ def open_mixed(data: Sequence[Any], names: Sequence[str], options: ReadOptions, 
         shape = _image_shape(tuple(points[0].shape[1:]))
         given = next((part.names for part in data if isinstance(part, Sample) and part.names is not None), None)
         units, called = _plain_units(points[0], shape, given), _called(data, names)
+        check_known(keep, [unit.name for unit in units])
         odd = next(filter(None, (_note_odd(part, shape) for part in points)), ())
         return Mixed(tuple(points), units, shape, (None,) * len(data), called, odd)
-    return mix_sources(_read_sources(data, names, options), names, at_least)[0]
+    sources, notes = _read_sources(data, names, options, keep)
+    mixed = mix_sources(sources, names, at_least)[0]
+    return replace(mixed, notes=(*notes, *mixed.notes))
 
 
 def mix_sources(
@@ -171,14 +180,33 @@ def _check_size(source: Source, sample: Sample) -> None:
         raise InputError(f"{source.label} has {too_large(int(source.numbers[row]), column)}")
 
 
-def _read_sources(data: Sequence[Any], names: Sequence[str], options: ReadOptions) -> list[Source]:
+def _read_sources(
+    data: Sequence[Any], names: Sequence[str], options: ReadOptions, keep: Keep
+) -> tuple[list[Source], tuple[str, ...]]:
+    """Sources that are matched, and notes on the columns that they are without."""
     if len(data) == 2:
-        return list(read_pair_with(data[0], data[1], (names[0], names[1]), options))
+        opened = open_pair(data[0], data[1], (names[0], names[1]), options)
+        chosen, notes = _leave_out(opened, keep, options.paired)
+        return list(check_pair(*chosen, options.paired)), notes
     sources = [read_with(part, name, options) for part, name in zip(data, names, strict=True)]
     first = sources[0]
     for other in sources[1:]:
         first = match(first, other)[0]
-    return [first, *(match(first, other)[1] for other in sources[1:])]
+    return [first, *(match(first, other)[1] for other in sources[1:])], ()
+
+
+def _leave_out(
+    opened: tuple[Source, Source], keep: Keep, paired: bool
+) -> tuple[tuple[Source, Source], tuple[str, ...]]:
+    """Two tables without the columns that are better left out, and notes on these; all else as it is."""
+    if keep is True:
+        return opened, ()
+    if not all(isinstance(source.content, Table) for source in opened):
+        check_known(keep, opened[0].columns)
+        return opened, ()
+    chosen, noticed = find_notices(opened, keep, display_names(opened))
+    out = [name for notice in noticed if notice.left_out for name in notice.columns]
+    return chosen, (*note_left_out(noticed), *(note_reordered_columns(*opened, out) if paired else ()))
 
 
 def _concatenate(sources: Sequence[Source]) -> Source:

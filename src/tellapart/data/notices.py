@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
@@ -14,7 +14,7 @@ from .arrays import Array
 from .columns import Column
 from .running import ID
 from .source import Rows, Source
-from .tables import Table, describe_running, is_identifier, is_row_number, quote_names
+from .tables import Table, as_names, describe_running, is_identifier, is_row_number, quote_names
 
 NoticeKind: TypeAlias = Literal[
     "same data",
@@ -27,6 +27,8 @@ NoticeKind: TypeAlias = Literal[
     "new categories",
     "renamed columns",
 ]
+#: Columns that are compared whatever they look like; True for all.
+Keep: TypeAlias = tuple[str, ...] | bool
 
 #: Rows of each sample from which ranges mean something.
 _ROWS = 8
@@ -38,6 +40,8 @@ _COUNTED = 0.9
 _YEARS = (1800, 2200)
 #: Categories that are shown.
 _SHOWN = 5
+#: Pairs from which it is no coincidence that both samples have the same values.
+_FEWEST_PAIRS = 5
 
 
 @dataclass(frozen=True)
@@ -71,10 +75,31 @@ class Notice:
         return vars(self) | {"columns": list(self.columns)}
 
 
+def check_keep(keep: Any) -> Keep:
+    """Columns to compare in any case, as the user gave them: names, yes to all, or nothing.
+
+    >>> check_keep(None), check_keep("id"), check_keep(["id", 3]), check_keep(True)
+    ((), ('id',), ('id', '3'), True)
+    """
+    return keep if isinstance(keep, bool) else () if keep is None else as_names(keep, "keep")
+
+
+def check_known(keep: Keep, columns: Sequence[str]) -> None:
+    """Complain about a column to be kept that is not there."""
+    known = set(columns)
+    strange = [name for name in keep if name not in known] if isinstance(keep, tuple) else []
+    if strange:
+        there = f" There are {quote_names(columns)}." if columns else ""
+        raise InputError(f"There is no column {quote_names(strange)} to keep.{there}", "Correct {keep}.", keep=...)
+
+
 def find_notices(
-    sources: tuple[Source, Source], keep: tuple[str, ...] | bool, names: tuple[str, str]
+    sources: tuple[Source, Source], keep: Keep, names: Sequence[str]
 ) -> tuple[tuple[Source, Source], list[Notice]]:
     """Notices about columns, and the sources without those that are better left out.
+
+    The level of a test of the other columns is hardly touched: it grows by the probability that labels of exchangeable
+    rows make the choice, as where ranges are disjoint, or rows rise one by one: 2 / C(16, 8) = 0.00016 at the most.
 
     Parameters
     ----------
@@ -86,14 +111,7 @@ def find_notices(
         What to call the samples.
     """
     x, y = sources
-    if isinstance(keep, tuple):
-        strange = [name for name in keep if name not in x.columns]
-        if strange:
-            raise InputError(
-                f"There is no column {quote_names(strange)} to keep. There are {quote_names(x.columns)}.",
-                "Correct {keep}.",
-                keep=...,
-            )
+    check_known(keep, x.columns)
     found = [*_renamed(x, y)]
     out: list[str] = []
     for name, first, second in _columns(x, y):
@@ -116,6 +134,57 @@ def find_notices(
 _SUSPECT = ("disjoint ranges", "identifier", "free text", "constant")
 
 
+def note_left_out(noticed: Sequence[Notice]) -> tuple[str, ...]:
+    """What to say of columns that were left out, and how to compare them nevertheless; constant ones in one sentence.
+
+    >>> note_left_out([Notice("identifier", ("id",), "'id' counts the rows. It is left out.", left_out=True)])
+    ("'id' counts the rows. It is left out. To compare it nevertheless, give keep='id'.",)
+    """
+    out = [notice for notice in noticed if notice.left_out]
+    constant = [notice for notice in out if notice.kind == "constant"]
+    said = []
+    for notice in out:
+        name = notice.columns[0]
+        if notice.kind == "free text":
+            said.append(f"{notice.text} To compare it alone, as text, give columns={name!r} and features=.")
+        elif notice.kind != "constant":
+            said.append(f"{notice.text} To compare it nevertheless, give keep={name!r}.")
+    if len(constant) > 1:
+        names = quote_names(name for notice in constant for name in notice.columns)
+        return (*said, f"{names} have the same value in every row. They are left out.")
+    return (*said, *(notice.text for notice in constant))
+
+
+def note_reordered(name: str, x: Array, y: Array) -> tuple[str, ...]:
+    """What makes one doubt that row i of X and row i of Y are a pair: a column that says so, in another order."""
+    if not _is_reordered(x, y):
+        return ()
+    text = f"{name!r} has the same values in both samples, in another order."
+    return (f"{text} If it says which rows are pairs, sort both by it first.",)
+
+
+def note_reordered_columns(x: Source, y: Source, names: Sequence[str]) -> tuple[str, ...]:
+    """`note_reordered` for some columns of two tables."""
+    found = []
+    for name, first, second in _columns(x, y):
+        if name in names and first.kind == second.kind:
+            of_x, of_y = first.values, second.values
+            if first.kind == "text":
+                place = {level: k for k, level in enumerate(first.levels)}
+                of_y = np.array([*(place.get(level, -2) for level in second.levels), -1])[of_y]
+            found += note_reordered(name, of_x[:, None], of_y[:, None])
+    return tuple(found)
+
+
+def _is_reordered(first: Array, second: Array) -> bool:
+    """Whether rows are mostly different (rare texts are one), and the same in both but for their order."""
+    if np.array_equal(first, second):
+        return False
+    (distinct, counts), (other, as_often) = (np.unique(part, axis=0, return_counts=True) for part in (first, second))
+    same = np.array_equal(distinct, other) and np.array_equal(counts, as_often)
+    return same and len(distinct) >= max(_FEWEST_PAIRS, len(first) / 2)
+
+
 def _columns(x: Source, y: Source) -> Iterator[tuple[str, Column, Column]]:
     """Columns of both, by name, as they came; none where a function of them is compared, which needs them all."""
     if x.options.features is not None:
@@ -131,7 +200,7 @@ def _columns(x: Source, y: Source) -> Iterator[tuple[str, Column, Column]]:
             yield name, Column(name, "number", first), Column(name, "number", second)
 
 
-def _notice_of_column(name: str, x: Column, y: Column, names: tuple[str, str]) -> Notice | None:
+def _notice_of_column(name: str, x: Column, y: Column, names: Sequence[str]) -> Notice | None:
     """What is to be said of one column."""
     if x.kind != y.kind or min(len(x), len(y)) < _ROWS:
         return None
@@ -164,7 +233,7 @@ def _notice_of_column(name: str, x: Column, y: Column, names: tuple[str, str]) -
     return None
 
 
-def _notice_of_text(name: str, x: Column, y: Column, names: tuple[str, str]) -> Notice | None:
+def _notice_of_text(name: str, x: Column, y: Column, names: Sequence[str]) -> Notice | None:
     if is_identifier(x) or is_identifier(y):
         text = f"{name!r} holds text that is nearly always different (free text or identifiers)."
         return Notice("free text", (name,), text, left_out=True)

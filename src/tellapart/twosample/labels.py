@@ -12,6 +12,7 @@ from .._util.errors import InputError, InputTypeError
 from ..data.labels import check_labels, take_label_columns
 from ..data.lazy import take_rows
 from ..data.mixed import Mixed, open_mixed
+from ..data.notices import Keep
 from ..data.options import ReadOptions
 from ..data.shared import note_shared
 
@@ -27,11 +28,20 @@ class Opened:
 
 
 def open_with_labels(
-    data: Sequence[Any], names: Sequence[str], options: ReadOptions, labels: Mapping[str, Any], *, shared: bool = False
+    data: Sequence[Any],
+    names: Sequence[str],
+    options: ReadOptions,
+    labels: Mapping[str, Any],
+    *,
+    shared: bool = False,
+    keep: Keep = True,
 ) -> Opened:
-    """The samples without those columns that are labels of rows, and these labels; a note on rows that are shared."""
+    """The samples without those columns that are labels of rows, and these labels; a note on rows that are shared.
+
+    ``keep`` is that of `open_mixed`.
+    """
     parts, options, found = take_label_columns(data, names, options, labels)
-    mixed = open_mixed(parts, names, options)
+    mixed = open_mixed(parts, names, options, keep=keep)
     taken = {
         kind: np.concatenate([_take(part, rows) for part, rows in zip(values, mixed.numbers, strict=True)])
         for kind, values in found.items()

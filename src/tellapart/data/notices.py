@@ -165,7 +165,7 @@ def note_reordered(name: str, x: Array, y: Array) -> tuple[str, ...]:
 
 def note_reordered_columns(x: Source, y: Source, names: Sequence[str]) -> tuple[str, ...]:
     """`note_reordered` for some columns of two tables."""
-    found = []
+    found: list[str] = []
     for name, first, second in _columns(x, y):
         if name in names and first.kind == second.kind:
             of_x, of_y = first.values, second.values

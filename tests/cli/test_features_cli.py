@@ -81,7 +81,9 @@ def test_a_reference_has_the_name_of_its_features(folder, capsys):
 def test_texts_without_features_say_what_to_give(folder, capsys):
     alone = said(capsys, "test", "a.jsonl", "b.jsonl", code=2)
     assert alone.endswith("in 'review'. Compare it as text with --features ngrams.\n")
-    table = said(capsys, "test", "a.csv", "b.csv", code=2)
+    table = said(capsys, "test", "a.csv", "b.csv")
+    assert "It is left out. To compare it alone, as text, give --columns review and --features." in table
+    table = said(capsys, "test", "a.csv", "b.csv", "--keep", "review", code=2)
     assert "--drop review, or compare it alone, as text, with --columns review and --features ngrams." in table
     several = said(capsys, "test", "a.csv", "b.csv", "--features", "ngrams", code=2)
     assert "--features needs numbers or images, but X (a.csv) has columns of text or dates." in several

@@ -52,9 +52,32 @@ def test_groups_and_strata_are_called_by_their_columns(folder, capsys):
 def test_a_column_that_rises(folder, capsys):
     """Not every such column counts the rows, and the advice is that of the command line."""
     told = said(capsys, "test", "a.csv", "b.csv", "--permutations", "39")
-    assert "The column 'step' rises in equal steps. If it has no meaning, leave it out with --drop step." in told
-    kept = said(capsys, "compare", "a.csv", "b.csv", "--permutations", "39", "--keep", "step")
-    assert "leave it out with --drop step." in kept
+    assert "'step' rises in equal steps. It is left out. To compare it nevertheless, give --keep step." in told
+    assert "--drop" not in told
+    for command in ("test", "compare"):
+        kept = said(capsys, command, "a.csv", "b.csv", "--permutations", "39", "--keep", "step")
+        assert "leave it out with --drop step." in kept
+        strange = said(capsys, command, "a.csv", "b.csv", "--keep", "stp", code=2)
+        assert strange == (
+            "tellapart: There is no column 'stp' to keep. There are 'v', 'step', 'patient', 'site'. Correct --keep."
+        )
+
+
+def test_a_pipeline_does_not_fail_by_ids(folder, capsys):
+    rng = np.random.default_rng(0)
+    for name, first in (("c", 1000), ("d", 5000)):
+        texts = [f"text {first} {k}" for k in range(80)]
+        pd.DataFrame({"id": np.arange(first, first + 80), "review": texts, "v": rng.normal(size=80)}).to_csv(
+            f"{name}.csv", index=False
+        )
+    files = ["c.csv", "d.csv", "--permutations", "39", "--fail-on-difference"]
+    told = said(capsys, "test", *files)
+    assert "1000 to 1079 in c.csv, 5000 to 5079 in d.csv. It is left out." in told
+    assert "To compare it alone, as text, give --columns review and --features." in told
+    assert "No difference is seen" in said(capsys, "compare", *files)
+    assert "Columns that differ (adjusted p ≤ 0.025): 1 of 2 id:" in said(
+        capsys, "test", *files, "--keep", "id", code=1
+    )
 
 
 def test_the_same_file_twice(folder, capsys):

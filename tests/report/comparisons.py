@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from tellapart.criticism.notices import Notice
+from tellapart.criticism import Notice
 from tellapart.criticism.slices import Condition, Slice
 
 QUICK = {"rng": 0, "permutations": 99}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from . import groups
 from .errors import spell_notes, speller
-from .options import add_compute, add_data, check_output, computing, names, number_in, reading, seed
+from .options import add_compute, add_data, add_keep, check_output, computing, names, number_in, reading, seed
 from .output import say
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EXAMPLES
     add_data(parser, most="all; 100000 for learned tests", second="?")
     parser.add_argument("--by", metavar="COLUMN", help="compare all groups of one table, by what this column has")
-    parser.add_argument("--keep", type=names, metavar="A,B", help="compare these columns though they look like ids")
+    add_keep(parser)
     parser.add_argument("--items", metavar="COLUMN", help="call rows by what this column has, and do not compare it")
     parser.add_argument("--names", type=names, metavar="A,B", help="what to call the samples (their files)")
     test = parser.add_argument_group("the test")

@@ -99,6 +99,11 @@ def add_data(parser: argparse.ArgumentParser, most: str, second: str | None = No
     add_reading(parser, most)
 
 
+def add_keep(parser: argparse.ArgumentParser) -> None:
+    """Columns that are compared in any case."""
+    parser.add_argument("--keep", type=names, metavar="A,B", help="compare these columns though they look like ids")
+
+
 def add_reading(parser: argparse.ArgumentParser, most: str) -> None:
     """How to read samples."""
     data = parser.add_argument_group("the data")

@@ -8,7 +8,7 @@ import warnings
 from pathlib import Path
 
 from .errors import spell_notes
-from .options import add_compute, add_data, computing, count, reading, seed
+from .options import add_compute, add_data, add_keep, computing, count, reading, seed
 from .output import say
 
 _EXAMPLES = """\
@@ -29,6 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = "Test whether two samples differ, and say which columns do. There is nothing to choose."
     parser.epilog = _EXAMPLES
     add_data(parser, most="all")
+    add_keep(parser)
     test = parser.add_argument_group("the test")
     test.add_argument("--permutations", type=count, default=999, metavar="N", help="how many (%(default)s)")
     test.add_argument("--alpha", type=float, default=0.05, metavar="P", help="level of the test (%(default)s)")
@@ -66,6 +67,7 @@ def run(options: argparse.Namespace) -> int:
             groups=options.groups,
             strata=options.strata,
             paired=options.paired,
+            keep=options.keep,
             rng=options.seed,
             **reading(options),
             **computing(options),

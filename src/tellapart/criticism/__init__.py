@@ -1,11 +1,11 @@
 """Where two samples differ, one file a view, and `compare`, which tests and criticises in one call."""
 
 from ..data.arrays import Array
+from ..data.notices import Notice
 from .comparing import compare
 from .comparison import Comparison
 from .costs import compare_cost
 from .exemplars import Exemplar, exemplars
-from .notices import Notice
 from .separability import separability
 from .settings import Settings
 from .slices import Condition, Slice

@@ -12,9 +12,9 @@ from .._util.errors import InputError
 from ..data import Encoding, Points, Sample, Source, reindex
 from ..data.arrays import Array
 from ..data.mixed import Mixed, display_names, mix_sources
-from ..data.read import check_pair, keep_pairs
+from ..data.notices import Keep, Notice, check_keep, find_notices
+from ..data.read import check_pair
 from ..data.shared import hash_rows
-from ..data.tables import as_names
 from ..kernels import Kernel
 from ..stats.forms.distance import measure_distance
 from ..stats.forms.features import Layout
@@ -23,7 +23,7 @@ from ..twosample.designs import Design, check_paired
 from .comparison import Comparison
 from .crossfit import cross_fit
 from .folds import find_units
-from .notices import Notice, find_notices, notice_rows
+from .notices import notice_rows
 from .reading import Labels, check_items, open_samples, take_items
 from .request import Request
 from .slicing import can_be_found, find_slices
@@ -72,7 +72,7 @@ class _Prepared:
     hashes: Array
     design: Design
     kernels: list[Kernel]
-    kept: tuple[str, ...] | bool
+    kept: Keep
     noticed: tuple[Notice, ...]
     items: Labels | None
 
@@ -129,18 +129,16 @@ def compare_automatically(request: Request, options: AutomaticOptions) -> Compar
 
 def _prepare(request: Request, options: AutomaticOptions) -> _Prepared:
     """Read, match and encode two samples, without columns that are better left out."""
-    keep = options.keep
-    kept = keep if isinstance(keep, bool) else () if keep is None else as_names(keep, "keep")
+    kept = check_keep(options.keep)
+    paired = check_paired(options.paired)
     opened = open_samples(request, request.reading)
     names = request.names or _two(display_names(opened.sources))
     chosen, noticed = find_notices(opened.sources, kept, names)
-    sources = check_pair(*chosen)
-    if check_paired(options.paired):
-        sources = keep_pairs(*sources)
+    sources = check_pair(*chosen, paired)
     mixed, (x, y), encoding = mix_sources(sources, ("X", "Y"))
     mixed = replace(mixed, names=names)
     groups, strata = (opened.of_rows(kind, sources) for kind in ("groups", "strata"))
-    design = Design.check(mixed, groups, strata, options.paired, options.equal_groups, request.labels)
+    design = Design.check(mixed, groups, strata, paired, options.equal_groups, request.labels)
     kernels = as_kernels(options.kernels)
     points = reindex(mixed.points, np.arange(len(x) + len(y)))
     hashes = hash_rows(points)

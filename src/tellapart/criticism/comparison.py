@@ -16,6 +16,7 @@ from .._util.shown import Shown
 from .._util.text import shorten
 from ..data import Encoding, Sample, Source
 from ..data.arrays import Array
+from ..data.notices import Notice, NoticeKind
 from ..data.tables import quote_names
 from ..engine import Compute, MemoryLike, computing
 from ..kernels import Kernel
@@ -24,7 +25,6 @@ from ..stats.pvalues import rejects
 from ..twosample import Finding, Findings, LearnedTest, TwoSampleResult
 from ..twosample.findings import FAMILIES
 from .exemplars import Exemplar, exemplars, row_numbers, where
-from .notices import Notice, NoticeKind
 from .separability import separability_grade
 from .settings import Settings
 from .slices import Slice

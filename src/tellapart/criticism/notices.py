@@ -1,127 +1,23 @@
-"""What a person would notice first, and what is better left out: ids, running numbers, dates that cannot overlap."""
+"""What a person would notice first of rows: samples that are the same, rows that both have, rows that repeat."""
 
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from .._util.errors import InputError
 from ..data import Source
 from ..data.arrays import Array
-from ..data.columns import Column
-from ..data.running import ID
+from ..data.notices import Notice
 from ..data.shared import SharedRows
 from ..data.source import Rows
-from ..data.tables import Table, describe_running, is_identifier, is_row_number, quote_names
+from ..data.tables import Table
 
-NoticeKind: TypeAlias = Literal[
-    "same data",
-    "shared rows",
-    "duplicated rows",
-    "disjoint ranges",
-    "identifier",
-    "free text",
-    "constant",
-    "new categories",
-    "renamed columns",
-]
-
-#: Rows of each sample from which ranges mean something.
-_ROWS = 8
-#: Ranges are disjoint where at most this share of the rows lies within the range of the other sample.
-_OVERLAP = 0.01
-#: Whole numbers of which this share differ count something.
-_COUNTED = 0.9
-#: Years.
-_YEARS = (1800, 2200)
 #: Equal rows in both samples are said from so many standard errors above what chance gives; in one, from this share.
 _ERRORS, _REPEATED = 2.5, 0.01
 #: Rows repeat others more often than by chance from so many times what independent columns would give.
 _TIMES = 5
-#: Categories that are shown.
-_SHOWN = 5
-
-
-@dataclass(frozen=True)
-class Notice:
-    """Something that is seen without any test.
-
-    Attributes
-    ----------
-    kind
-        ``"same data"``, ``"shared rows"`` (equal rows in both samples), ``"duplicated rows"`` (within one),
-        ``"disjoint ranges"``, ``"identifier"`` (a number that counts or names rows), ``"free text"``, ``"constant"``,
-        ``"new categories"`` or ``"renamed columns"``.
-    columns
-        The columns it is about.
-    text
-        A sentence.
-    left_out
-        Whether these columns are not compared.
-    count
-        How many rows, or categories, it is about; 0 where that has no meaning.
-    """
-
-    kind: NoticeKind
-    columns: tuple[str, ...]
-    text: str
-    left_out: bool = False
-    count: int = 0
-
-    def to_dict(self) -> dict[str, Any]:
-        """All fields as plain Python values."""
-        return vars(self) | {"columns": list(self.columns)}
-
-
-def find_notices(
-    sources: tuple[Source, Source], keep: tuple[str, ...] | bool, names: tuple[str, str]
-) -> tuple[tuple[Source, Source], list[Notice]]:
-    """Notices about columns, and the sources without those that are better left out.
-
-    Parameters
-    ----------
-    sources
-        Two sources with the same columns, whose values need not be checked.
-    keep
-        Columns that are compared whatever they look like; True for all.
-    names
-        What to call the samples.
-    """
-    x, y = sources
-    if isinstance(keep, tuple):
-        strange = [name for name in keep if name not in x.columns]
-        if strange:
-            raise InputError(
-                f"There is no column {quote_names(strange)} to keep. There are {quote_names(x.columns)}.",
-                "Correct {keep}.",
-                keep=...,
-            )
-    found = [*_renamed(x, y)]
-    out: list[str] = []
-    for name, first, second in _columns(x, y):
-        notice = _notice_of_column(name, first, second, names)
-        if notice is None:
-            continue
-        kept = keep is True or (isinstance(keep, tuple) and name in keep)
-        if notice.left_out and not kept:
-            out.append(name)
-        else:
-            notice = replace(notice, left_out=False)
-        found.append(notice)
-    if out and len(out) == len(x.columns):
-        # Something has to be compared.
-        out, found = [], [replace(notice, left_out=False) for notice in found]
-    found = [replace(n, text=f"{n.text} {_left_out(n)}") if n.kind in _SUSPECT else n for n in found]
-    return (_without(x, out), _without(y, out)), found
-
-
-_SUSPECT = ("disjoint ranges", "identifier", "free text", "constant")
 
 
 def notice_rows(hashes: Array, m: int, sources: tuple[Source, Source], names: tuple[str, str]) -> list[Notice]:
@@ -186,106 +82,3 @@ def notice_shared(shared: SharedRows | None) -> tuple[Notice, ...]:
         return ()
     text = f"{shared} Equal rows are learned from or tested together."
     return (Notice("shared rows", (), text, count=shared.in_x),)
-
-
-def _columns(x: Source, y: Source) -> Iterator[tuple[str, Column, Column]]:
-    """Columns of both, by name, as they came; none where a function of them is compared, which needs them all."""
-    if x.options.features is not None:
-        return
-    if isinstance(x.content, Table) and isinstance(y.content, Table):
-        others = {column.name: column for column in y.content.columns}
-        for column in x.content.columns:
-            if column.name in others:
-                yield column.name, column, others[column.name]
-    elif isinstance(x.content, Rows) and isinstance(y.content, Rows):
-        for k, name in enumerate(x.columns):
-            first, second = (np.asarray(part.content.values[:, k], float) for part in (x, y))  # type: ignore[union-attr]
-            yield name, Column(name, "number", first), Column(name, "number", second)
-
-
-def _notice_of_column(name: str, x: Column, y: Column, names: tuple[str, str]) -> Notice | None:
-    """What is to be said of one column."""
-    if x.kind != y.kind or min(len(x), len(y)) < _ROWS:
-        return None
-    if x.kind == "text":
-        return _notice_of_text(name, x, y, names)
-    of_x, of_y = x.values[~x.missing], y.values[~y.missing]
-    if not len(of_x) or not len(of_y) or not (np.isfinite(of_x).all() and np.isfinite(of_y).all()):
-        return None
-    low, high = (f(*(getattr(part, f.__name__)() for part in (of_x, of_y))) for f in (min, max))
-    if low == high and not x.missing.any() and not y.missing.any():
-        return Notice("constant", (name,), f"{name!r} is {x.cell(0)} in every row.", left_out=True)
-    if x.kind == "boolean":
-        return None
-    whole = bool((of_x == np.rint(of_x)).all() and (of_y == np.rint(of_y)).all())
-    distinct = min(len(np.unique(part)) / len(part) for part in (of_x, of_y)) if whole else 0.0
-    within = max(_share_within(of_x, of_y), _share_within(of_y, of_x))
-    if within <= _OVERLAP and min(len(of_x), len(of_y)) >= _ROWS:
-        ranges = ", ".join(
-            f"{_show(x, part.min())} to {_show(x, part.max())} in {sample}"
-            for part, sample in zip((of_x, of_y), names, strict=True)
-        )
-        year = whole and _YEARS[0] <= low and high <= _YEARS[1]
-        out = x.kind == "date" or bool(whole and (distinct >= _COUNTED or year))
-        return Notice("disjoint ranges", (name,), f"The ranges of {name!r} do not overlap: {ranges}.", left_out=out)
-    if x.kind == "number" and whole and distinct == 1.0:
-        counted = is_row_number(x.values) and is_row_number(y.values)
-        if counted or (ID.search(name) and not name.isdigit()):
-            what = describe_running(x.values) if counted else "is different in every row"
-            return Notice("identifier", (name,), f"{name!r} {what}.", left_out=True)
-    return None
-
-
-def _notice_of_text(name: str, x: Column, y: Column, names: tuple[str, str]) -> Notice | None:
-    if is_identifier(x) or is_identifier(y):
-        text = f"{name!r} holds text that is nearly always different (free text or identifiers)."
-        return Notice("free text", (name,), text, left_out=True)
-    of_x, of_y = x.used_levels(), y.used_levels()
-    if len(set(of_x) | set(of_y)) == 1 and not x.missing.any() and not y.missing.any():
-        return Notice("constant", (name,), f"{name!r} is {next(iter(of_x))!r} in every row.", left_out=True)
-    parts = []
-    for here, there, own, other in ((of_y, of_x, names[1], names[0]), (of_x, of_y, names[0], names[1])):
-        new = sorted((level for level in here if level not in there), key=lambda level: -here[level])
-        if new:
-            rows = sum(here[level] for level in new)
-            listed = quote_names(new, _SHOWN)
-            parts.append(f"{listed} {'is' if len(new) == 1 else 'are'} in {own} ({rows:,} rows), never in {other}")
-    if not parts:
-        return None
-    return Notice("new categories", (name,), f"{name!r}: {'; '.join(parts)}.", count=len(set(of_x) ^ set(of_y)))
-
-
-def _share_within(values: Array, others: Array) -> float:
-    return float(((values >= others.min()) & (values <= others.max())).mean())
-
-
-def _show(column: Column, value: float) -> str:
-    return replace(column, values=np.array([value])).cell(0)
-
-
-def _left_out(notice: Notice) -> str:
-    return "It is left out." if notice.left_out else "It is compared nevertheless."
-
-
-def _renamed(x: Source, y: Source) -> Iterator[Notice]:
-    """Columns of one name, which got numbers."""
-    for source in (x, y):
-        again = [name for name in source.columns if re.search(r" \(\d+\)$", name)]
-        known = set(source.columns)
-        renamed = tuple(name for name in again if name.rsplit(" (", 1)[0] in known)
-        if renamed:
-            text = f"{source.label} has columns of the same name; the later ones are called {quote_names(renamed)}."
-            yield Notice("renamed columns", renamed, text, count=len(renamed))
-
-
-def _without(source: Source, out: list[str]) -> Source:
-    """The source without some columns."""
-    if not out:
-        return source
-    content = source.content
-    if isinstance(content, Table):
-        return replace(source, content=Table(tuple(c for c in content.columns if c.name not in out)))
-    assert isinstance(content, Rows)
-    keep = [k for k, name in enumerate(source.columns) if name not in out]
-    names = tuple(source.columns[k] for k in keep)
-    return replace(source, content=Rows(content.values[:, keep], names, content.from_table))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -11,7 +10,8 @@ import numpy as np
 from .._util.errors import InputError
 from ..data import Encoding, Sample, Source
 from ..data.arrays import Array
-from ..data.mixed import display_names, take_labels
+from ..data.labels import take_label_columns
+from ..data.mixed import display_names
 from ..data.options import ReadOptions
 from ..data.read import check_pair, open_pair
 from ..data.shared import SharedRows, find_shared_rows, hash_rows
@@ -106,16 +106,9 @@ class Opened:
 
 def open_samples(request: Request, options: ReadOptions) -> Opened:
     """The samples without the columns that say something of rows (groups, strata, items), and what these say."""
-    labels, parts, own = request.labels, [request.X, request.Y], options
-    given = dict(labels)
-    for kind, column in labels.items():
-        if isinstance(column, str):
-            found = [take_labels(part, name, column, own, kind) for part, name in zip(parts, ("X", "Y"), strict=True)]
-            given[kind] = found[0][2], found[1][2]
-            parts, gaps = [part for part, _, _ in found], tuple(chain.from_iterable(o.unlabelled for _, o, _ in found))
-            own = replace(found[0][1], unlabelled=tuple(dict.fromkeys(gaps)))
-    columns = tuple(kind for kind, column in labels.items() if isinstance(column, str))
-    return Opened(open_pair(parts[0], parts[1], ("X", "Y"), own), given, columns)
+    names = ("X", "Y")
+    parts, options, found = take_label_columns([request.X, request.Y], names, options, request.labels)
+    return Opened(open_pair(parts[0], parts[1], names, options), {**request.labels, **found}, tuple(found))
 
 
 def check_items(items: Any, sources: tuple[Source, Source]) -> Labels | None:

@@ -12,31 +12,23 @@ import numpy as np
 from .._util.errors import InputError
 from .._util.text import printable, shorten
 from .arrays import LARGEST, Array, too_large
-from .columns import Column, ColumnKind, count_missing
+from .columns import Column, ColumnKind
 from .encoding import Encoding
 from .images import LOOKED_AT, Images, note_odd_pixels, pixel_names
 from .lazy import Points
 from .matching import match
-from .options import ReadOptions, Unlabelled
+from .notices import Keep, check_known, find_notices, note_left_out, note_reordered_columns
+from .options import ReadOptions
 from .paths import is_path
 from .points import agree, open_rows
-from .read import open_source, read_pair_with, read_with
+from .read import check_pair, open_pair, read_with
 from .sample import Kind, Sample, are_usable
 from .scaling import LONGEST_NAME, Levels
 from .source import Rows, Source
-from .tables import Table, unknown_columns
+from .tables import Table
 
 UnitKind: TypeAlias = ColumnKind | Literal["missing", "pixel"]
 
-#: What a column is to say of rows, by the argument that names it.
-_LABELS = {
-    "groups": "which rows belong together",
-    "strata": "which rows may be exchanged",
-    "labels": "which sample each row belongs to",
-    "items": "what to call each row",
-}
-#: Whole numbers that a float holds exactly.
-_EXACT = 2**53
 #: Sides of images, as in `as_images`.
 _SMALLEST = 4
 
@@ -107,7 +99,9 @@ class Mixed:
         return tuple(unit.coordinates for unit in self.units if unit.kind in ("text", "missing"))
 
 
-def open_mixed(data: Sequence[Any], names: Sequence[str], options: ReadOptions, at_least: int = 2) -> Mixed:
+def open_mixed(
+    data: Sequence[Any], names: Sequence[str], options: ReadOptions, at_least: int = 2, keep: Keep = True
+) -> Mixed:
     """Samples that can be compared. Numbers are neither standardised nor, where they may stay in their files, read.
 
     Parameters
@@ -120,6 +114,9 @@ def open_mixed(data: Sequence[Any], names: Sequence[str], options: ReadOptions, 
         How to read them.
     at_least
         How many rows each needs.
+    keep
+        Of two tables, the columns to compare whatever they look like: others that are better left out are, and a note
+        says so. True for all.
 
     Examples
     --------
@@ -136,9 +133,12 @@ def open_mixed(data: Sequence[Any], names: Sequence[str], options: ReadOptions, 
         shape = _image_shape(tuple(points[0].shape[1:]))
         given = next((part.names for part in data if isinstance(part, Sample) and part.names is not None), None)
         units, called = _plain_units(points[0], shape, given), _called(data, names)
+        check_known(keep, [unit.name for unit in units])
         odd = next(filter(None, (_note_odd(part, shape) for part in points)), ())
         return Mixed(tuple(points), units, shape, (None,) * len(data), called, odd)
-    return mix_sources(_read_sources(data, names, options), names, at_least)[0]
+    sources, notes = _read_sources(data, names, options, keep)
+    mixed = mix_sources(sources, names, at_least)[0]
+    return replace(mixed, notes=(*notes, *mixed.notes))
 
 
 def mix_sources(
@@ -180,102 +180,33 @@ def _check_size(source: Source, sample: Sample) -> None:
         raise InputError(f"{source.label} has {too_large(int(source.numbers[row]), column)}")
 
 
-def take_labels(
-    data: Any, name: str, column: str, options: ReadOptions, kind: str = "groups"
-) -> tuple[Any, ReadOptions, Array]:
-    """A column of labels, and the sample without it; ``kind`` is the argument that named the column.
-
-    Returns
-    -------
-    What to read instead of ``data``, with which options, and the label of each row of the user's data. Rows without
-    one are dropped by these options, if they are to drop what is missing.
-    """
-    if isinstance(data, Source):
-        if column not in data.columns or not isinstance(data.content, (Table, Rows)):
-            raise unknown_columns(data.label, [column], data.columns)
-        keep = [k for k, known in enumerate(data.columns) if known != column]
-        place = data.columns.index(column)
-        if isinstance(data.content, Table):
-            _check_complete(data.label, data.content.columns[place], kind)
-            content: Table | Rows = Table(tuple(data.content.columns[k] for k in keep))
-            values = _values(data.content.columns[place])
-        else:
-            kept = tuple(data.columns[k] for k in keep)
-            content = Rows(data.content.values[:, keep], kept, data.content.from_table)
-            values = _as_whole(data.content.values[:, place])
-        labels = np.zeros(int(data.numbers.max()) + 1, values.dtype)
-        labels[data.numbers] = values
-        return replace(data, content=content), options, labels
-    wanted = replace(
-        options, columns=(column,), drop=None, missing="indicator", features=None, max_rows=None, unlabelled=()
-    )
-    source = open_source(data, name, replace(wanted, image_shape=None, image_size=None))
-    if isinstance(source.content, Table):
-        if len(source.content.columns) > 1:
-            raise InputError(f"{source.label} has vectors in {column!r}, which cannot say {_LABELS[kind]}.")
-        found = source.content.columns[0]
-        if options.missing != "drop":
-            _check_complete(source.label, found, kind)
-        elif found.missing.any():
-            gaps = Unlabelled(name, column, np.flatnonzero(found.missing))
-            options = replace(options, unlabelled=(*options.unlabelled, gaps))
-        labels = _values(found)
-    else:
-        labels = _as_whole(source.content.values[:, 0]) if isinstance(source.content, Rows) else np.empty(0)
-    drop = (*(options.drop or ()), column)
-    columns = None if options.columns is None else tuple(c for c in options.columns if c != column)
-    # Columns that are not wanted need not be dropped too.
-    return data, replace(options, columns=columns, drop=options.drop if columns is not None else drop), labels
-
-
-def check_labels(labels: Any, kind: str) -> None:
-    """Complain of labels that are missing; ``kind`` is the argument that they were given as."""
-    gaps = count_missing(labels)
-    if gaps:
-        raise InputError(
-            f"{kind} has {gaps:,} missing values, but is to say {_LABELS[kind]}.",
-            f"{{{kind}}} needs a value for every row: fill these in, or remove the rows.",
-            **{kind: ...},
-        )
-
-
-def _check_complete(label: str, column: Column, kind: str) -> None:
-    """Complain of a column of labels with gaps."""
-    if column.missing.any():
-        raise InputError(
-            f"{label} has {int(column.missing.sum())} missing values in {column.name!r}, which is to say "
-            f"{_LABELS[kind]}.",
-            f"{{{kind}}} needs a value in every row: fill these in, or drop rows with gaps by {{missing}}.",
-            missing="drop",
-            **{kind: column.name},
-        )
-
-
-def _values(column: Column) -> Array:
-    if column.kind == "text":
-        return np.array([*column.levels, ""], object)[column.values]
-    # What is missing was complained of, or is dropped.
-    return _as_whole(np.where(column.missing, 0, column.values))
-
-
-def _as_whole(values: Array) -> Array:
-    """Labels that are whole numbers as such, so that they are called 2 and not 2.0.
-
-    >>> _as_whole(np.array([0.0, 2.0])).tolist(), _as_whole(np.array([0.0, 0.5])).tolist()
-    ([0, 2], [0.0, 0.5])
-    """
-    whole = values.dtype.kind == "f" and bool(((values == np.rint(values)) & (np.abs(values) < _EXACT)).all())
-    return values.astype(np.int64) if whole else values
-
-
-def _read_sources(data: Sequence[Any], names: Sequence[str], options: ReadOptions) -> list[Source]:
+def _read_sources(
+    data: Sequence[Any], names: Sequence[str], options: ReadOptions, keep: Keep
+) -> tuple[list[Source], tuple[str, ...]]:
+    """Sources that are matched, and notes on the columns that they are without."""
     if len(data) == 2:
-        return list(read_pair_with(data[0], data[1], (names[0], names[1]), options))
+        opened = open_pair(data[0], data[1], (names[0], names[1]), options)
+        chosen, notes = _leave_out(opened, keep, options.paired)
+        return list(check_pair(*chosen, options.paired)), notes
     sources = [read_with(part, name, options) for part, name in zip(data, names, strict=True)]
     first = sources[0]
     for other in sources[1:]:
         first = match(first, other)[0]
-    return [first, *(match(first, other)[1] for other in sources[1:])]
+    return [first, *(match(first, other)[1] for other in sources[1:])], ()
+
+
+def _leave_out(
+    opened: tuple[Source, Source], keep: Keep, paired: bool
+) -> tuple[tuple[Source, Source], tuple[str, ...]]:
+    """Two tables without the columns that are better left out, and notes on these; all else as it is."""
+    if keep is True:
+        return opened, ()
+    if not all(isinstance(source.content, Table) for source in opened):
+        check_known(keep, opened[0].columns)
+        return opened, ()
+    chosen, noticed = find_notices(opened, keep, display_names(opened))
+    out = [name for notice in noticed if notice.left_out for name in notice.columns]
+    return chosen, (*note_left_out(noticed), *(note_reordered_columns(*opened, out) if paired else ()))
 
 
 def _concatenate(sources: Sequence[Source]) -> Source:

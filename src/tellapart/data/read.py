@@ -133,8 +133,7 @@ def read_pair(X: Any, Y: Any, names: tuple[str, str] = ("X", "Y"), **reading: An
 
 def read_pair_with(X: Any, Y: Any, names: tuple[str, str], options: ReadOptions) -> tuple[Source, Source]:
     """Read two samples with options that are checked, and match them."""
-    pair = check_pair(*open_pair(X, Y, names, options))
-    return keep_pairs(*pair) if options.paired else pair
+    return check_pair(*open_pair(X, Y, names, options), options.paired)
 
 
 def open_pair(X: Any, Y: Any, names: tuple[str, str], options: ReadOptions) -> tuple[Source, Source]:
@@ -152,11 +151,12 @@ def open_pair(X: Any, Y: Any, names: tuple[str, str], options: ReadOptions) -> t
     return x, y
 
 
-def check_pair(x: Source, y: Source) -> tuple[Source, Source]:
-    """What `open_pair` gave, with values that are checked, and matched."""
+def check_pair(x: Source, y: Source, paired: bool = False) -> tuple[Source, Source]:
+    """What `open_pair` gave, with values that are checked, and matched; of pairs, those that are whole."""
     plain = _are_plain(x, y)
     x, y = (source if source.checked else replace(check_content(source), checked=True) for source in (x, y))
-    return match_checked(x, y) if plain else match(x, y)
+    pair = match_checked(x, y) if plain else match(x, y)
+    return keep_pairs(*pair) if paired else pair
 
 
 def keep_pairs(x: Source, y: Source) -> tuple[Source, Source]:

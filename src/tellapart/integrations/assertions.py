@@ -87,7 +87,7 @@ def assert_same_distribution(
         Where to write an HTML report on failure. True: into the folder of pytest's option ``--tellapart-reports`` (by
         default its cache), and not at all outside pytest. False: nowhere.
     **options
-        Of `tellapart.two_sample_test`: ``groups``, ``strata``, ``paired``, ``features``, ``columns``, ``missing``, …
+        Of `tellapart.two_sample_test`: ``groups``, ``strata``, ``paired``, ``keep``, ``features``, ``columns``, …
 
     Raises
     ------

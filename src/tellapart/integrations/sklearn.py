@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -44,6 +45,8 @@ class TwoSampleTest(SelectorMixin, BaseEstimator):
         ``"error"``; ``"indicator"`` compares what is missing too; ``"drop"`` drops rows with missing values.
     random_state
         A seed, a ``RandomState``, or None.
+    keep
+        Columns of tables to compare though they look like ids, as in `tellapart.two_sample_test`.
 
     Attributes
     ----------
@@ -72,8 +75,10 @@ class TwoSampleTest(SelectorMixin, BaseEstimator):
         permutations: int = 999,
         missing: Missing = "error",
         random_state: Any = None,
+        keep: Iterable[str] | bool | None = None,
     ) -> None:
-        self.alpha, self.permutations, self.missing, self.random_state = alpha, permutations, missing, random_state
+        self.alpha, self.permutations, self.missing = alpha, permutations, missing
+        self.random_state, self.keep = random_state, keep
 
     def fit(self, X: Any, y: Any, *, groups: Any = None, strata: Any = None) -> TwoSampleTest:
         """Test the rows of one label against those of the other.
@@ -141,7 +146,7 @@ class DriftDetector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         The probability that a batch without drift is called drifted.
     on_drift
         What `transform` does about it: ``"warn"`` (a `DriftWarning`), ``"raise"``, or ``"ignore"`` (no test).
-    permutations, missing, random_state
+    permutations, missing, random_state, keep
         As in `TwoSampleTest`.
 
     Attributes
@@ -166,9 +171,10 @@ class DriftDetector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         permutations: int = 999,
         missing: Missing = "error",
         random_state: Any = None,
+        keep: Iterable[str] | bool | None = None,
     ) -> None:
         self.alpha, self.on_drift, self.permutations = alpha, on_drift, permutations
-        self.missing, self.random_state = missing, random_state
+        self.missing, self.random_state, self.keep = missing, random_state, keep
 
     def fit(self, X: Any, y: Any = None) -> DriftDetector:
         """Keep the reference."""
@@ -227,4 +233,5 @@ def _take(rows: Any, part: Array) -> Any:
 
 def _test(estimator: Any, x: Any, y: Any, **given: Any) -> TwoSampleResult:
     seed = int(check_random_state(estimator.random_state).randint(2**31 - 1))
-    return two_sample_test(x, y, estimator.permutations, missing=estimator.missing, rng=seed, **given)
+    options = {"missing": estimator.missing, "keep": estimator.keep, "rng": seed}
+    return two_sample_test(x, y, estimator.permutations, **options, **given)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Any, TypeAlias
@@ -17,6 +17,7 @@ from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
 from ..data import check_unchanged
 from ..data.mixed import Mixed
+from ..data.notices import check_keep
 from ..data.options import check_reading
 from ..engine import Compute, MemoryLike, computing
 from ..kernels import Kernel, as_kernel
@@ -43,6 +44,7 @@ def two_sample_test(
     strata: Any = None,
     paired: bool = False,
     equal_groups: bool = False,
+    keep: Iterable[Any] | bool | None = None,
     features: Callable[[Tensor], Any] | None = None,
     kernels: Sequence[Any] | None = None,
     rng: RNG = None,
@@ -78,6 +80,9 @@ def two_sample_test(
         is dropped (``missing="drop"``) so is the other.
     equal_groups
         Exchange only groups with the same number of rows, where sizes may differ between the samples.
+    keep
+        Of two tables, columns are left out that differ in any case or say nothing: ids, running numbers, dates that do
+        not overlap, free text, constants. Notes say which. These are compared nevertheless; True keeps all.
     features
         A function or module applied to the rows, batch by batch, whose output is compared instead.
     kernels
@@ -119,7 +124,7 @@ def two_sample_test(
     check_draws(permutations)
     named = {"groups": groups, "strata": strata}
     options = replace(options, paired=check_paired(paired))
-    opened = open_with_labels([X, Y], ("X", "Y"), options, named, shared=True)
+    opened = open_with_labels([X, Y], ("X", "Y"), options, named, shared=True, keep=check_keep(keep))
     design = Design.check(opened.mixed, opened.labels["groups"], opened.labels["strata"], paired, equal_groups, named)
     with computing(max_memory, cluster, progress, threads, title="two_sample_test") as compute:
         result = run_two_sample_test(opened.mixed, design, permutations, as_kernels(kernels), seed, compute, start)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from .._util.errors import InputError, InputTypeError
-from ..data.mixed import Mixed, check_labels
+from ..data.labels import check_labels
+from ..data.mixed import Mixed
+from ..data.notices import note_reordered
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
-
-#: Pairs from which it is no coincidence that both samples have the same values.
-_FEWEST_PAIRS = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,13 +59,9 @@ class Design:
         if not self.paired or mixed.kind != "table":
             return ()
         first, second = (part[:].cpu().numpy() for part in mixed.points)
-        columns = [(unit.name, list(unit.coordinates)) for unit in mixed.units]
-        return tuple(
-            f"{name!r} has the same values in both samples, in another order. If it says which rows are pairs, sort "
-            "both by it first."
-            for name, places in columns
-            if _is_reordered(first[:, places], second[:, places])
-        )
+        columns = ((unit.name, list(unit.coordinates)) for unit in mixed.units)
+        found = (note_reordered(name, first[:, places], second[:, places]) for name, places in columns)
+        return tuple(chain.from_iterable(found))
 
     @property
     def relabelled(self) -> str:
@@ -137,12 +133,3 @@ def _as_codes(given: Any, sizes: Sequence[int], name: str) -> Array | None:
         values = values.astype(str)
     codes: Array = np.unique(values, return_inverse=True)[1].reshape(-1)
     return codes
-
-
-def _is_reordered(first: Array, second: Array) -> bool:
-    """Whether rows are mostly different (rare texts are one), and the same in both but for their order."""
-    if np.array_equal(first, second):
-        return False
-    (distinct, counts), (other, as_often) = (np.unique(part, axis=0, return_counts=True) for part in (first, second))
-    same = np.array_equal(distinct, other) and np.array_equal(counts, as_often)
-    return same and len(distinct) >= max(_FEWEST_PAIRS, len(first) / 2)

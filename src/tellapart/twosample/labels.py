@@ -9,8 +9,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .._util.errors import InputError, InputTypeError
+from ..data.labels import check_labels, take_label_columns
 from ..data.lazy import take_rows
-from ..data.mixed import Mixed, check_labels, open_mixed, take_labels
+from ..data.mixed import Mixed, open_mixed
+from ..data.notices import Keep
 from ..data.options import ReadOptions
 from ..data.shared import note_shared
 
@@ -26,19 +28,20 @@ class Opened:
 
 
 def open_with_labels(
-    data: Sequence[Any], names: Sequence[str], options: ReadOptions, labels: Mapping[str, Any], *, shared: bool = False
+    data: Sequence[Any],
+    names: Sequence[str],
+    options: ReadOptions,
+    labels: Mapping[str, Any],
+    *,
+    shared: bool = False,
+    keep: Keep = True,
 ) -> Opened:
-    """The samples without those columns that are labels of rows, and these labels; a note on rows that are shared."""
-    columns = {kind: given for kind, given in labels.items() if isinstance(given, str)}
-    parts, found = list(data), {kind: [] for kind in columns}  # type: ignore[var-annotated]
-    together, unlabelled = options, options.unlabelled
-    for k, name in enumerate(names):
-        own = options
-        for kind, column in columns.items():
-            parts[k], own, values = take_labels(parts[k], name, column, own, kind)
-            found[kind].append(values)
-        together, unlabelled = (own, unlabelled + own.unlabelled) if own is not options else (together, unlabelled)
-    mixed = open_mixed(parts, names, replace(together, unlabelled=unlabelled))
+    """The samples without those columns that are labels of rows, and these labels; a note on rows that are shared.
+
+    ``keep`` is that of `open_mixed`.
+    """
+    parts, options, found = take_label_columns(data, names, options, labels)
+    mixed = open_mixed(parts, names, options, keep=keep)
     taken = {
         kind: np.concatenate([_take(part, rows) for part, rows in zip(values, mixed.numbers, strict=True)])
         for kind, values in found.items()

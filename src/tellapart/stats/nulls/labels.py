@@ -10,7 +10,7 @@ import torch
 
 from ... import engine
 from ..._util.errors import InputError, InputTypeError
-from ...data.mixed import check_labels
+from ...data.labels import check_labels
 from ..formulas import mmd2_of_labels
 from .base import NullDistribution
 

@@ -1,0 +1,130 @@
+"""Columns of tables that are better left out of a test: the rules, and the verdict, of `compare`."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tellapart as ta
+
+FAST = {"permutations": 99, "rng": 0}
+RANGES = "The ranges of 'customer_id' do not overlap: 1000 to 1059 in X, 5000 to 5059 in Y. It is left out."
+
+
+def customers(first: int, shift: float = 0, rows: int = 60) -> pd.DataFrame:
+    """Customers of a month, whose numbers go on where those of the last one ended."""
+    rng = np.random.default_rng(first)
+    ids = np.arange(first, first + rows)
+    return pd.DataFrame({"customer_id": ids, "age": rng.normal(size=rows) + shift, "pay": rng.normal(size=rows)})
+
+
+@pytest.mark.parametrize("shift", [0, 2])
+def test_ids_are_left_out_and_the_verdict_is_that_of_compare(shift):
+    X, Y = customers(1000), customers(5000, shift)
+    result, compared = ta.two_sample_test(X, Y, **FAST), ta.compare(X, Y, **FAST)
+    assert result.notes == (f"{RANGES} To compare it nevertheless, give keep='customer_id'.",)
+    assert compared.noticed[0].text == RANGES
+    assert (result.pvalue, result.statistic) == (compared.pvalue, compared.statistic)
+    assert result.reject() == (shift > 0)
+    assert sorted(one.name for one in result.coordinates) == ["age", "pay"]
+    dropped = ta.two_sample_test(X, Y, drop="customer_id", **FAST)
+    assert np.array_equal(dropped.null_distribution, result.null_distribution)
+
+
+@pytest.mark.parametrize("keep", ["customer_id", ["customer_id"], True])
+def test_what_is_kept_is_compared(keep):
+    X, Y = customers(1000), customers(5000)
+    result = ta.two_sample_test(X, Y, keep=keep, **FAST)
+    assert result.pvalue == 0.01
+    assert result.named() == ("customer_id",)
+    assert not any("It is left out." in note for note in result.notes)
+    with pytest.raises(ValueError, match=r"no column 'customr_id' to keep. There are 'customer_id', 'age', 'pay'"):
+        ta.two_sample_test(X, Y, keep="customr_id", **FAST)
+
+
+def test_a_column_that_was_left_out_is_not_advised_against():
+    X, Y = customers(1), customers(1)
+    assert ta.two_sample_test(X, Y, **FAST).notes[0].startswith("'customer_id' counts the rows. It is left out.")
+    assert not any("drop=" in note for note in ta.two_sample_test(X, Y, **FAST).notes)
+    kept = ta.two_sample_test(X, Y, keep=True, **FAST)
+    assert "leave it out with drop='customer_id'" in kept.notes[0]
+    several = ta.k_sample_test([X, Y, X], permutations=19, rng=0)
+    assert any("leave it out with drop='customer_id'" in note for note in several.notes)
+
+
+def test_free_text_is_left_out_and_constants_in_one_sentence():
+    X, Y = (
+        customers(first).assign(review=[f"text {first} {k}" for k in range(60)], a=1, b="same")
+        for first in (1000, 5000)
+    )
+    notes = ta.two_sample_test(X, Y, **FAST).notes
+    assert notes[1] == (
+        "'review' holds text that is nearly always different (free text or identifiers). It is left out. To compare it "
+        "alone, as text, give columns='review' and features=."
+    )
+    assert notes[2] == "'a', 'b' have the same value in every row. They are left out."
+    with pytest.raises(ValueError, match=r"nearly always different .* in 'review'"):
+        ta.two_sample_test(X, Y, keep="review", **FAST)
+
+
+def test_something_has_to_be_compared():
+    X, Y = customers(1000)[["customer_id"]], customers(5000)[["customer_id"]]
+    result = ta.two_sample_test(X, Y, **FAST)
+    assert result.named() == ("customer_id",)
+
+
+def test_arrays_and_features_are_compared_as_they_are():
+    X, Y = customers(1000), customers(5000)
+    for result in (
+        ta.two_sample_test(X.to_numpy(), Y.to_numpy(), **FAST),
+        ta.two_sample_test(X, Y.to_numpy(), **FAST),
+        ta.two_sample_test(X, Y, features=lambda rows: rows, **FAST),
+    ):
+        assert result.pvalue == 0.01
+        assert result.notes == ()
+    with pytest.raises(ValueError, match=r"no column 'customer_id' to keep. There are '0', '1', '2'"):
+        ta.two_sample_test(X.to_numpy(), Y.to_numpy(), keep="customer_id", **FAST)
+
+
+def test_too_few_rows_to_tell():
+    X, Y = customers(1000, rows=7), customers(5000, rows=7)
+    assert "customer_id" in [one.name for one in ta.two_sample_test(X, Y, **FAST).coordinates]
+
+
+def test_labels_and_gaps_go_as_before():
+    """A column of labels is no column to leave out, and gaps in one that is left out are no gaps."""
+    X, Y = customers(1000), customers(5000)
+    places = np.arange(60) // 4
+    for kind, others in (("groups", places + 100), ("strata", places)):
+        X2, Y2 = X.assign(place=places), Y.assign(place=others)
+        result = ta.two_sample_test(X2, Y2, **{kind: "place"}, **FAST)
+        assert [note for note in result.notes if "left out" in note] == [
+            f"{RANGES} To compare it nevertheless, give keep='customer_id'."
+        ]
+        assert result.pvalue == ta.compare(X2, Y2, **{kind: "place"}, **FAST).pvalue
+    named = ta.two_sample_test(X, Y, groups="customer_id", **FAST)
+    assert (named.relabelled, named.notes) == ("groups", ())
+    Y.loc[3, "customer_id"] = np.nan
+    assert ta.two_sample_test(X, Y, **FAST).sizes == (60, 60)
+
+
+@pytest.mark.parametrize("ids", [[f"P{k:02}" for k in range(60)], list(range(60))])
+def test_pairs_in_another_order_are_noted_though_ids_are_left_out(ids):
+    before = customers(0).assign(customer_id=ids)
+    after = before.assign(age=before.age + 0.5)
+    told = "'customer_id' has the same values in both samples, in another order"
+    for other, expected in ((after, False), (after.sample(frac=1, random_state=0), True)):
+        result = ta.two_sample_test(before, other, paired=True, **FAST)
+        assert result.pvalue == ta.compare(before, other, paired=True, **FAST).pvalue
+        assert "It is left out." in result.notes[0]
+        assert any(told in note for note in result.notes) == expected
+
+
+def test_assertions_follow_the_same_rule():
+    X, Y = customers(1000), customers(5000)
+    ta.testing.assert_same_distribution(X, Y)
+    with pytest.raises(AssertionError, match="customer_id"):
+        ta.testing.assert_same_distribution(X, Y, keep=["customer_id"], report=False)
+    with pytest.raises(AssertionError, match="They were to differ"):
+        ta.testing.assert_different(X, Y)

@@ -161,6 +161,7 @@ def test_labels_that_are_whole_numbers_are_called_so(tmp_path, labels, names):
     for data in (tmp_path / "all.csv", table, ta.read(table)):
         assert ta.k_sample_test(data, "kind", permutations=19, rng=0).names == names
     assert ta.k_sample_test(table.to_numpy(), "2", permutations=19, rng=0).names == names
+    assert ta.k_sample_test(X, np.array(labels * 10, float), permutations=19, rng=0).names == names
 
 
 def test_twice_as_many_labels_as_rows():

@@ -71,7 +71,7 @@ def take_labels(
         else:
             kept = tuple(data.columns[k] for k in keep)
             content = Rows(data.content.values[:, keep], kept, data.content.from_table)
-            values = _as_whole(data.content.values[:, place])
+            values = as_whole(data.content.values[:, place])
         labels = np.zeros(int(data.numbers.max()) + 1, values.dtype)
         labels[data.numbers] = values
         return replace(data, content=content), options, labels
@@ -90,7 +90,7 @@ def take_labels(
             options = replace(options, unlabelled=(*options.unlabelled, gaps))
         labels = _values(found)
     else:
-        labels = _as_whole(source.content.values[:, 0]) if isinstance(source.content, Rows) else np.empty(0)
+        labels = as_whole(source.content.values[:, 0]) if isinstance(source.content, Rows) else np.empty(0)
     drop = (*(options.drop or ()), column)
     columns = None if options.columns is None else tuple(c for c in options.columns if c != column)
     # Columns that are not wanted need not be dropped too.
@@ -124,13 +124,13 @@ def _values(column: Column) -> Array:
     if column.kind == "text":
         return np.array([*column.levels, ""], object)[column.values]
     # What is missing was complained of, or is dropped.
-    return _as_whole(np.where(column.missing, 0, column.values))
+    return as_whole(np.where(column.missing, 0, column.values))
 
 
-def _as_whole(values: Array) -> Array:
+def as_whole(values: Array) -> Array:
     """Labels that are whole numbers as such, so that they are called 2 and not 2.0.
 
-    >>> _as_whole(np.array([0.0, 2.0])).tolist(), _as_whole(np.array([0.0, 0.5])).tolist()
+    >>> as_whole(np.array([0.0, 2.0])).tolist(), as_whole(np.array([0.0, 0.5])).tolist()
     ([0, 2], [0.0, 0.5])
     """
     whole = values.dtype.kind == "f" and bool(((values == np.rint(values)) & (np.abs(values) < _EXACT)).all())

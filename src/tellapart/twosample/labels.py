@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .._util.errors import InputError, InputTypeError
-from ..data.labels import check_labels, take_label_columns
+from ..data.labels import as_whole, check_labels, take_label_columns
 from ..data.lazy import take_rows
 from ..data.mixed import Mixed, open_mixed
 from ..data.notices import Keep
@@ -86,7 +86,7 @@ def split_by_labels(data: Any, labels: Any, options: ReadOptions, named: Mapping
     if values.shape != (rows,):
         raise InputError(f"labels must have one for each of the {rows} rows, but has shape {values.shape}.")
     check_labels(found["labels"], "labels")
-    kinds, codes = np.unique(values.astype(str) if values.dtype == object else values, return_inverse=True)
+    kinds, codes = np.unique(values.astype(str) if values.dtype == object else as_whole(values), return_inverse=True)
     counts = np.bincount(codes)
     if not 2 <= len(kinds) <= 255:
         if isinstance(labels, str):

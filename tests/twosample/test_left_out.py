@@ -128,3 +128,21 @@ def test_assertions_follow_the_same_rule():
         ta.testing.assert_same_distribution(X, Y, keep=["customer_id"], report=False)
     with pytest.raises(AssertionError, match="They were to differ"):
         ta.testing.assert_different(X, Y)
+
+
+def test_ids_and_texts_of_a_table_are_left_out_of_its_groups():
+    """By what all rows together look like: the same for every labelling."""
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(120, 2))
+    table = pd.DataFrame(values, columns=["u", "v"]).assign(
+        site=np.repeat(["a", "b", "c"], 40), id=range(120), review=[f"number {k}" for k in range(120)]
+    )
+    found = ta.k_sample_test(table, "site", permutations=99, rng=0)
+    plain = ta.k_sample_test(table[["u", "v", "site"]], "site", permutations=99, rng=0)
+    assert found.pvalue == plain.pvalue > 0.01
+    assert any(note.startswith("'id' counts the rows. It is left out.") for note in found.notes)
+    assert any(note.startswith("'review' holds text that is nearly always different") for note in found.notes)
+    kept = ta.k_sample_test(table, "site", permutations=99, rng=0, keep="id")
+    assert kept.named(0.05) == ("id",)
+    rows = ta.k_sample_test(table[["u", "id"]].to_numpy(), table["site"], permutations=99, rng=0)
+    assert rows.named(0.05) == ("1",)

@@ -12,8 +12,7 @@ from .output import say
 
 #: Options of `compare` that are for two samples.
 _OF_TWO = (
-    *("test", "kernel", "criterion", "train", "swap", "paired", "names", "items", "keep", "cost"),
-    *("fail_auc", "fail_effect"),
+    *("test", "kernel", "criterion", "train", "swap", "paired", "names", "items", "cost", "fail_auc", "fail_effect"),
 )
 
 
@@ -47,6 +46,7 @@ def run(options: argparse.Namespace) -> int:
             permutations=options.permutations,
             groups=options.groups,
             strata=options.strata,
+            keep=options.keep,
             rng=options.seed,
             **reading(options),
             **computing(options),

@@ -21,7 +21,7 @@ from .notices import Keep, check_known, find_notices, note_left_out, note_reorde
 from .options import ReadOptions
 from .paths import is_path
 from .points import agree, open_rows
-from .read import check_pair, open_pair, read_with
+from .read import check_content, check_pair, open_pair, open_source, read_with
 from .sample import Kind, Sample, are_usable
 from .scaling import LONGEST_NAME, Levels
 from .source import Rows, Source
@@ -115,8 +115,8 @@ def open_mixed(
     at_least
         How many rows each needs.
     keep
-        Of two tables, the columns to compare whatever they look like: others that are better left out are, and a note
-        says so. True for all.
+        Of one or two tables, the columns to compare whatever they look like: others that are better left out are, and a
+        note says so. True for all.
 
     Examples
     --------
@@ -188,6 +188,11 @@ def _read_sources(
         opened = open_pair(data[0], data[1], (names[0], names[1]), options)
         chosen, notes = _leave_out(opened, keep, options.paired)
         return list(check_pair(*chosen, options.paired)), notes
+    if len(data) == 1:
+        # Beside itself: what is left out of one table does not depend on which row is of which sample.
+        source = open_source(data[0], names[0], options)
+        (alone, _), notes = _leave_out((source, source), keep, False)
+        return [check_content(alone)], notes
     sources = [read_with(part, name, options) for part, name in zip(data, names, strict=True)]
     first = sources[0]
     for other in sources[1:]:

@@ -141,6 +141,7 @@ def k_sample_test(
     groups: Any = None,
     strata: Any = None,
     equal_groups: bool = False,
+    keep: Iterable[Any] | bool | None = None,
     features: Callable[[Tensor], Any] | None = None,
     kernels: Sequence[Any] | None = None,
     pairwise: bool = True,
@@ -161,6 +162,9 @@ def k_sample_test(
         The sample of each row, or the name of the column that has it.
     pairwise
         Also test each two of the samples; their p-values are adjusted for all of these tests (Holm).
+    keep
+        With ``labels``, columns of a table are left out that count or name its rows, hold free text or never change.
+        Notes say which. These are compared nevertheless; True keeps all.
     **others
         As in `two_sample_test`; ``groups`` and ``strata`` have one label for each row, one sample after the other.
 
@@ -185,7 +189,7 @@ def k_sample_test(
         names, data = split_names(samples)
         opened = open_with_labels(data, names, options, named)
     else:
-        opened = split_by_labels(samples, labels, options, named)
+        opened = split_by_labels(samples, labels, options, named, check_keep(keep))
     mixed = opened.mixed
     design = Design.check(mixed, opened.labels["groups"], opened.labels["strata"], False, equal_groups, named)
     given = as_kernels(kernels)

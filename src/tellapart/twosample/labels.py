@@ -77,10 +77,10 @@ def name_samples(given: Any, word: str) -> tuple[tuple[str, ...], list[Any]] | N
     return None
 
 
-def split_by_labels(data: Any, labels: Any, options: ReadOptions, named: Mapping[str, Any]) -> Opened:
-    """One sample for each label."""
+def split_by_labels(data: Any, labels: Any, options: ReadOptions, named: Mapping[str, Any], keep: Keep) -> Opened:
+    """One sample for each label; ``keep`` is that of `open_mixed`."""
     _check_form(labels)
-    opened = open_with_labels([data], ("samples",), options, {"labels": labels, **named})
+    opened = open_with_labels([data], ("samples",), options, {"labels": labels, **named}, keep=keep)
     mixed, found, rows = opened.mixed, opened.labels, len(opened.mixed.points[0])
     values = np.asarray(found["labels"])
     if values.shape != (rows,):

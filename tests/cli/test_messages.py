@@ -59,7 +59,8 @@ def test_a_column_that_rises(folder, capsys):
         assert "leave it out with --drop step." in kept
         strange = said(capsys, command, "a.csv", "b.csv", "--keep", "stp", code=2)
         assert strange == (
-            "tellapart: There is no column 'stp' to keep. There are 'v', 'step', 'patient', 'site'. Correct --keep."
+            "tellapart: There is no column 'stp' to keep. Did you mean 'step'? There are 'v', 'step', "
+            "'patient', 'site'. Correct --keep."
         )
 
 
@@ -73,7 +74,7 @@ def test_a_pipeline_does_not_fail_by_ids(folder, capsys):
     files = ["c.csv", "d.csv", "--permutations", "39", "--fail-on-difference"]
     told = said(capsys, "test", *files)
     assert "1000 to 1079 in c.csv, 5000 to 5079 in d.csv. It is left out." in told
-    assert "To compare it alone, as text, give --columns review and --features." in told
+    assert "To compare it alone, as text, give --columns review and --features ngrams." in told
     assert "No difference is seen" in said(capsys, "compare", *files)
     assert "Columns that differ (adjusted p ≤ 0.025): 1 of 2 id:" in said(
         capsys, "test", *files, "--keep", "id", code=1

@@ -20,6 +20,7 @@ from tellapart.cli import main
 from tellapart.data import read
 from tellapart.engine import rows
 from tellapart.kernels import Gaussian, Laplacian
+from tellapart.twosample.effects import equal_chance
 from tellapart.twosample.findings import holm
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -407,6 +408,39 @@ def test_pairs_of_samples_that_are_only_shifted_are_not_named():
         found += [pair.name for pair in other.pairs if pair.pvalue <= 0.05] == ["0 × 1"]
     assert named <= 1
     assert found >= 5
+
+
+@pytest.mark.parametrize(("samples", "rows"), [(12, 10), (5, 40)])
+def test_pairs_of_many_small_samples_that_are_only_shifted_are_not_named(samples, rows):
+    """Variances of few rows are uncertain: by Cochran's Q, 19 of 30 were named."""
+    named = 0
+    for seed in range(8):
+        draws = np.random.default_rng(seed)
+        means = draws.normal(size=(samples, 1, 2))
+        shifted = list(means + 0.4 * draws.normal(size=(samples, rows, 2)))
+        found = ta.k_sample_test(shifted, permutations=99, pairwise=False, rng=0)
+        assert found.reject(0.05)
+        named += bool(found.named_pairs(0.05))
+    assert named <= 1
+
+
+@pytest.mark.parametrize(
+    ("samples", "rows", "law"), [(12, 10, "normal"), (3, 20, "t"), (12, 50, "t"), (5, 10, "coins"), (5, 40, "normal")]
+)
+def test_the_level_of_the_test_that_correlations_are_the_same(samples, rows, law):
+    rng, rejected, runs = np.random.default_rng(0), 0, 1000
+    for _ in range(runs):
+        u = rng.normal(size=(2, samples, rows)) / (np.sqrt(rng.chisquare(5, (samples, rows)) / 5) if law == "t" else 1)
+        u[1] = 0.5 * u[0] + np.sqrt(0.75) * u[1]
+        u = (u > 0.5).astype(float) if law == "coins" else u
+        u = u - u.mean(-1, keepdims=True)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            a, b = u / u.std(-1, keepdims=True)
+        r = (a * b).mean(-1)
+        influence = (a * b - r[:, None] * (a**2 + b**2) / 2) / rows
+        variances = (influence**2).sum(-1) * rows / (rows - 1)
+        rejected += equal_chance(r, variances, np.full(samples, rows)) <= 0.025
+    assert rejected / runs <= 0.045
 
 
 def test_two_of_several_samples_that_share_no_stratum():

@@ -83,7 +83,9 @@ def spell_notes(summary: str, parser: argparse.ArgumentParser, notes: Collection
 
     Notes are the lines that say so, and those in ``notes``.
     """
-    lines = summary.split("\n")
+    from ..data.features import NGRAMS
+
+    lines = summary.replace(f"features={NGRAMS!r}", f"features={str(NGRAMS)!r}").split("\n")
     for flag in _long_flags(parser):
         lines = [_spell_given(line, flag) if line.startswith("Note: ") or line in notes else line for line in lines]
     return "\n".join(lines)
@@ -96,7 +98,7 @@ def _long_flags(parser: argparse.ArgumentParser) -> list[str]:
 def _spell_given(text: str, flag: str) -> str:
     """A text in which an argument that is given a value (``drop='id'``) is called as its flag."""
     name = re.escape(flag.removeprefix("--").replace("-", "_"))
-    spelled = re.compile(rf"(?<![\w-]){name}=(True\b|'[^']*'|\([\d, ]+\))?")
+    spelled = re.compile(rf"(?<![\w-]){name}=(True\b|\d+|'[^']*'|\([\d, ]+\))?")
     while found := spelled.search(text):
         text = text[: found.start()] + _as_flag(flag, found[1]) + text[found.end() :]
     return text

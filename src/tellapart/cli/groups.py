@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import warnings
+from dataclasses import replace
 
 from .errors import spell_notes
 from .options import check_output, computing, existing, reading
@@ -60,7 +61,8 @@ def run(options: argparse.Namespace) -> int:
     if options.json not in (None, "-"):
         atomic_write_text(options.json, text + "\n")
     if options.report is not None:
-        groups.write(found, options.report, options.by, options.alpha, options.command)
+        notes = (spell_notes(note, options.parser, [note]) for note in found.notes)
+        groups.write(replace(found, notes=tuple(notes)), options.report, options.by, options.alpha, options.command)
         if not options.quiet and options.json != "-":
             say(f"Report: {options.report}")
     return int(options.fail_on_difference and found.reject(options.alpha))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -12,7 +13,8 @@ import numpy as np
 from .._util.errors import InputError
 from .arrays import Array
 from .columns import Column
-from .running import ID
+from .features import NGRAMS
+from .running import ID, YEAR
 from .source import Rows, Source
 from .tables import Table, as_names, describe_running, is_identifier, is_row_number, quote_names
 
@@ -34,7 +36,7 @@ Keep: TypeAlias = tuple[str, ...] | bool
 _ROWS = 8
 #: Ranges are disjoint where at most this share of the rows lies within the range of the other sample.
 _OVERLAP = 0.01
-#: Whole numbers of which this share differ count something.
+#: Whole numbers of a column that is called an id, of which this share differ, are ids.
 _COUNTED = 0.9
 #: Years.
 _YEARS = (1800, 2200)
@@ -89,8 +91,11 @@ def check_known(keep: Keep, columns: Sequence[str]) -> None:
     known = set(columns)
     strange = [name for name in keep if name not in known] if isinstance(keep, tuple) else []
     if strange:
+        close = get_close_matches(strange[0], columns, 1)
+        meant = f" Did you mean {close[0]!r}?" if close else ""
         there = f" There are {quote_names(columns)}." if columns else ""
-        raise InputError(f"There is no column {quote_names(strange)} to keep.{there}", "Correct {keep}.", keep=...)
+        problem = f"There is no column {quote_names(strange)} to keep.{meant}{there}"
+        raise InputError(problem, "Correct {keep}.", keep=...)
 
 
 def find_notices(
@@ -146,7 +151,7 @@ def note_left_out(noticed: Sequence[Notice]) -> tuple[str, ...]:
     for notice in out:
         name = notice.columns[0]
         if notice.kind == "free text":
-            said.append(f"{notice.text} To compare it alone, as text, give columns={name!r} and features=.")
+            said.append(f"{notice.text} To compare it alone, as text, give columns={name!r} and features={NGRAMS!r}.")
         elif notice.kind != "constant":
             said.append(f"{notice.text} To compare it nevertheless, give keep={name!r}.")
     if len(constant) > 1:
@@ -216,20 +221,21 @@ def _notice_of_column(name: str, x: Column, y: Column, names: Sequence[str]) -> 
         return None
     whole = bool((of_x == np.rint(of_x)).all() and (of_y == np.rint(of_y)).all())
     distinct = min(len(np.unique(part)) / len(part) for part in (of_x, of_y)) if whole else 0.0
+    called = bool(ID.search(name)) and not name.isdigit()
+    counted = whole and is_row_number(x.values) and is_row_number(y.values)
     within = max(_share_within(of_x, of_y), _share_within(of_y, of_x))
     if within <= _OVERLAP and min(len(of_x), len(of_y)) >= _ROWS:
         ranges = ", ".join(
             f"{_show(x, part.min())} to {_show(x, part.max())} in {sample}"
             for part, sample in zip((of_x, of_y), names, strict=True)
         )
-        year = whole and _YEARS[0] <= low and high <= _YEARS[1]
-        out = x.kind == "date" or bool(whole and (distinct >= _COUNTED or year))
+        # Anything else that is so far apart is a difference to be found: a measurement in other units, or broken.
+        year = bool(YEAR.search(name)) and _YEARS[0] <= low and high <= _YEARS[1]
+        out = x.kind == "date" or counted or (whole and (year or (called and distinct >= _COUNTED)))
         return Notice("disjoint ranges", (name,), f"The ranges of {name!r} do not overlap: {ranges}.", left_out=out)
-    if x.kind == "number" and whole and distinct == 1.0:
-        counted = is_row_number(x.values) and is_row_number(y.values)
-        if counted or (ID.search(name) and not name.isdigit()):
-            what = describe_running(x.values) if counted else "is different in every row"
-            return Notice("identifier", (name,), f"{name!r} {what}.", left_out=True)
+    if x.kind == "number" and whole and distinct == 1.0 and (counted or called):
+        what = describe_running(x.values) if counted else "is different in every row"
+        return Notice("identifier", (name,), f"{name!r} {what}.", left_out=True)
     return None
 
 
@@ -261,7 +267,7 @@ def _show(column: Column, value: float) -> str:
 
 
 def _left_out(notice: Notice) -> str:
-    return "It is left out." if notice.left_out else "It is compared nevertheless."
+    return "It is left out." if notice.left_out else "It is compared."
 
 
 def _renamed(x: Source, y: Source) -> Iterator[Notice]:

@@ -12,6 +12,8 @@ from .tables import Table, describe_running, is_row_number
 
 #: Names of columns that hold ids.
 ID = re.compile(r"(^|[_\W])(id|ids|uuid|guid|index|idx|key|nr|no|number|rownum)$|^(id|idx|index)", re.IGNORECASE)
+#: Names of columns that hold years.
+YEAR = re.compile(r"(^|[_\W])(year|yr|jahr|année|año|anno|ano)s?($|[_\W])", re.IGNORECASE)
 
 
 def note_running(table: Table) -> tuple[str, ...]:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: The first look: samples whose p-value is above `_SUSPICIOUS` in so few relabellings pass at once.
 _FIRST_LOOK, _SUSPICIOUS = 199, 0.05
+#: Characters of an option that is written out.
+_LONGEST = 60
 
 
 @dataclass(frozen=True)
@@ -128,10 +130,20 @@ def assert_same_distribution(
     message = [
         result.summary(alpha),
         f"Samples from one distribution fail this assertion with probability at most {alpha:g}.",
-        f"To repeat it: ta.two_sample_test(X, Y, {result.permutations}, rng={seed})",
+        f"To repeat it: ta.two_sample_test(X, Y, {result.permutations}, {_spelled(options)}rng={seed})",
         *([remark] if remark else []),
     ]
     raise DistributionError("\n".join(message), result, path)
+
+
+def _spelled(options: dict[str, Any]) -> str:
+    """Options as they are written in a call; of values that are long only the name.
+
+    >>> _spelled({"paired": True, "keep": ["id"], "groups": list(range(100))})
+    "paired=True, keep=['id'], groups=…, "
+    """
+    written = ((name, repr(value)) for name, value in options.items())
+    return "".join(f"{name}={value if len(value) <= _LONGEST else '…'}, " for name, value in written)
 
 
 def assert_different(X: Any, Y: Any, alpha: float = 0.01, *, rng: RNG = None, **options: Any) -> None:

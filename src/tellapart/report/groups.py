@@ -26,7 +26,7 @@ def contents(result: KSampleResult, by: str, alpha: float, command: str | None) 
     """Everything that the page says."""
     differ = result.reject(alpha)
     sure = [one for one in result.pairwise if rejects(one.pvalue, alpha)]
-    named = result.named_columns(alpha)
+    named, pairs = result.named_columns(alpha), result.named_pairs(alpha)
     tiles = [
         {"name": "p-value", "value": as_pvalue(result.pvalue), "text": f"exact, {result.permutations:,} relabellings"},
         {
@@ -35,12 +35,14 @@ def contents(result: KSampleResult, by: str, alpha: float, command: str | None) 
             "text": " to ".join(f"{size:,}" for size in sorted({min(result.sizes), max(result.sizes)})) + " rows each",
         },
         {
-            "name": "pairs of groups",
-            "value": f"{len(sure)} of {len(result.pairwise)}",
-            "text": f"differ at level {alpha:g}",
+            "name": "columns that differ",
+            "value": f"{len(named)} of {len(result.coordinates)}",
+            "text": f"and {len(pairs)} of {len(result.pairs)} pairs of columns" if result.pairs else "",
         },
-        {"name": "columns that differ", "value": f"{len(named)}", "text": f"of {len(result.coordinates)}, jointly"},
     ]
+    if result.pairwise:  # two groups are one pair
+        of_two = {"name": "pairs of groups", "value": f"{len(sure)} of {len(result.pairwise)}"}
+        tiles.insert(2, of_two | {"text": f"differ at level {alpha:g}"})
     return {
         "title": f"Groups by {by}" if by else "Groups",
         "hero": {
@@ -54,13 +56,13 @@ def contents(result: KSampleResult, by: str, alpha: float, command: str | None) 
         },
         "alpha": f"{alpha:g}",
         "names": [f"{name} ({rows:,})" for name, rows in zip(result.names, result.sizes, strict=True)],
-        "matrix": _matrix(result, alpha),
+        "matrix": _matrix(result, alpha) if result.pairwise else [],
         "told": [_told(one, alpha) for one in sure[:_TOLD]],
         "columns": _listed(result.coordinates, named),
-        "pairs": _listed(result.pairs, result.named_pairs(alpha)),
+        "pairs": _listed(result.pairs, pairs),
         "method": [
-            "One exact permutation test of all groups together, and one of each two; p-values of pairs are adjusted "
-            "for their number (Holm), those of columns jointly (Westfall & Young).",
+            "One exact permutation test of all groups together, and one of each two. P-values of these are adjusted "
+            "for their number (Holm), those of columns and of pairs of columns jointly (Westfall & Young).",
             f"Seed {result.seed}, {result.seconds:.1f} s.",
         ],
         "notes": list(result.notes),

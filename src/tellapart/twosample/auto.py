@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -207,6 +208,7 @@ def k_sample_test(
                     note = f"{some.names[0]} and {some.names[1]} were not compared with each other. {error.problem}"
                     ran["notes"] = (*ran["notes"], note)
     check_unchanged(*mixed.points)
+    ran["notes"] = (*ran["notes"], *_note_floor_of_pairs(tests))
     adjusted = holm([test.pvalue for test in tests])
     of_two = tuple(
         PairwiseTest((test.names[0], test.names[1]), test, p) for test, p in zip(tests, adjusted, strict=True)
@@ -300,6 +302,18 @@ def _notes(verdict: Verdict, floor: float, width: int, effects: Effects) -> list
     if not verdict.families:
         notes.append("All columns are constant: there is nothing to compare.")
     return notes
+
+
+def _note_floor_of_pairs(tests: Sequence[TwoSampleResult]) -> list[str]:
+    """That tests of two samples are too many to find anything, as they are adjusted for their number."""
+    floor = len(tests) * min((test.pvalue_floor for test in tests), default=0.0)
+    if floor <= _WORTH_A_WARNING:
+        return []
+    enough = math.ceil(len(tests) / _WORTH_A_WARNING) - 1
+    return [
+        f"Adjusted for all {len(tests)} tests of two samples, none of their p-values can be below {floor:.2g}. Where "
+        f"samples have enough rows, permutations={enough} makes it {_WORTH_A_WARNING:g}."
+    ]
 
 
 def _floor_in_words(floor: float) -> str:

@@ -13,7 +13,6 @@ from .._util.numbers import date_text, number, percent
 from ..data.mixed import Mixed, Unit
 from ..engine import Compute
 from ..stats.forms import Part, Pooled
-from ..stats.forms.scores import gamma_tail
 from ..stats.pvalues import Z_95
 from .findings import Finding, holm
 from .moments import LabelledRows, Moments, Places, stratum_weights, sum_moments
@@ -25,6 +24,8 @@ Array: TypeAlias = "np.ndarray[Any, Any]"
 _PAIRS = 100
 #: Pairs below this adjusted p-value must show their difference in the correlation too.
 _GUARDED = 0.25
+#: 1 / (n - 3) is the variance of Fisher's transform of a correlation of n normal rows.
+_NORMAL = 3
 #: Columns below this adjusted p-value are told as different.
 _TOLD = 0.05
 #: Where so many standard deviations lie between the means, that is told of a column, whatever else differs.
@@ -66,7 +67,8 @@ class Effects:
         elif known:
             self.correlation_variances = sum_correlation_variances(rows, places, self.moments, compute)
         # What few rows leave unknown of a variance: Student's t, nearly.
-        free = max(_fewest(units, sizes) - 1.0, 1.0)
+        self._units = _count_units(units, sizes)
+        free = max(int(self._units.min()) - 1.0, 1.0)
         self._quantile = Z_95 + (Z_95**3 + Z_95) / (4 * free)
 
     def describe_columns(self, parts: Sequence[Part]) -> list[Finding]:
@@ -107,12 +109,13 @@ class Effects:
         return found
 
     def _same_correlation(self, place: int) -> float:
-        """How likely correlations differ as much where they are the same (Cochran's Q for more than two samples)."""
+        """How likely correlations differ as much where they are the same."""
         found = self.moments.correlations[:, place]
         if self.variances is not None:
             return _chance(float(found[1] - found[0]), float(self.variances.correlation[place]))
         assert self.correlation_variances is not None
-        return equal_chance(found, self.correlation_variances[:, place])
+        rows = np.minimum(self.moments.pairs[0][:, place], self._units)
+        return equal_chance(found, self.correlation_variances[:, place], rows)
 
     def describe(self, part: Part) -> Finding:
         """A column or a pair with its effect, in words."""
@@ -219,11 +222,11 @@ class Effects:
         return effect, interval, f"{words} ({_fixed(effect, '+.2f')}{_bracket(interval, '+.2f')})", values
 
 
-def _fewest(units: Array | None, sizes: Sequence[int]) -> int:
-    """The rows of the smallest sample, or its units where rows belong together."""
+def _count_units(units: Array | None, sizes: Sequence[int]) -> Array:
+    """The rows of each sample, or its units where rows belong together."""
     if units is None:
-        return min(sizes)
-    return min(len(np.unique(part)) for part in np.split(units, np.cumsum(sizes)[:-1]))
+        return np.asarray(sizes)
+    return np.array([len(np.unique(part)) for part in np.split(units, np.cumsum(sizes)[:-1])])
 
 
 def share_interval(shares: Array, sizes: Array) -> tuple[float, float]:
@@ -246,19 +249,34 @@ def _chance(effect: float, variance: float) -> float:
     return math.erfc(abs(effect) / math.sqrt(2 * variance)) if variance > 0 else float(effect == 0)
 
 
-def equal_chance(estimates: Array, variances: Array) -> float:
-    """How likely estimates of one quantity, with these variances, are at least as far apart (Cochran's Q).
+def equal_chance(correlations: Array, variances: Array, rows: Array) -> float:
+    """How likely correlations of several samples are at least as far apart where all are the same.
 
-    >>> round(equal_chance(np.array([0.1, 0.1, 0.5]), np.array([0.01, 0.01, 0.01])), 4)
-    0.0048
+    Welch's test of Fisher's transform. The variance of few rows is itself uncertain, and small where the correlation is
+    far off by chance: none is taken for less than that of normal rows, nor than the mean over samples.
+
+    >>> few, many = (equal_chance(np.array([0.1, 0.1, 0.6]), np.full(3, 0.5 / n), np.full(3, n)) for n in (10, 100))
+    >>> round(few, 2), round(many, 4)
+    (0.47, 0.0001)
     """
-    known = np.isfinite(estimates) & (variances > 0)
-    if known.sum() < 2:
+    known = np.isfinite(correlations) & np.isfinite(variances) & (rows > _NORMAL)
+    k = int(known.sum())
+    if k < 2:
         return 1.0
-    precision = 1 / variances[known]
-    mean = (precision * estimates[known]).sum() / precision.sum()
-    Q = (precision * (estimates[known] - mean) ** 2).sum()
-    return math.exp(-float(gamma_tail((known.sum() - 1) / 2, Q / 2)))
+    n = rows[known]
+    r = np.clip(correlations[known], 1 / n - 1, 1 - 1 / n)
+    as_normal = variances[known] / (1 - r**2) ** 2 * (n - _NORMAL)  # 1 where rows are normal
+    precision = (n - _NORMAL) / np.maximum(as_normal, max(1.0, as_normal.mean()))
+    share = precision / precision.sum()
+    z = np.arctanh(r)
+    Q = (precision * (z - (share * z).sum()) ** 2).sum()
+    uncertain = ((1 - share) ** 2 / (n - 1)).sum()
+    F = Q / (k - 1) / (1 + 2 * (k - 2) / (k**2 - 1) * uncertain)
+    # The cube root of a ratio of means of squares is nearly normal (Paulson 1942).
+    of_mean, of_variance = 2 / (9 * (k - 1)), 2 / (9 * (k**2 - 1) / (3 * uncertain))
+    root = F ** (1 / 3)
+    score = ((1 - of_variance) * root - (1 - of_mean)) / math.sqrt(of_variance * root**2 + of_mean)
+    return math.erfc(score / math.sqrt(2)) / 2
 
 
 def _points(share: float) -> str:

@@ -315,7 +315,9 @@ class Comparison(Shown):
         end = f"seed {self.settings.seed}, {self.seconds:.1f} s."
         if self.learned is None:
             exchanged = "" if self.relabelled == "rows" else f"Labels of {self.relabelled} were exchanged. "
-            used = "Rows that were drawn" if self.settings.reading.max_rows else "Every row was used"
+            reading = self.settings.reading
+            whole = "Rows without gaps were used" if reading.missing == "drop" else "Every row was used"
+            used = "Rows that were drawn" if reading.max_rows else whole
             return f"{exchanged}{used}: {len(self.x):,} of {first} and {len(self.y):,} of {second}, {end}"
         split = self.learned.split
         text = (

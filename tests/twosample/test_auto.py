@@ -505,6 +505,16 @@ def test_intervals_of_effects_within_small_strata(rows):
     assert np.median(widths) > 0.2
 
 
+def test_strata_of_one_row_of_each_sample_are_pairs():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 1))
+    Y = X + 0.1 + 0.1 * rng.normal(size=(60, 1))
+    pairs = np.tile(np.arange(60), 2)
+    by_strata, paired = (ta.two_sample_test(X, Y, 99, rng=0, **how) for how in ({"strata": pairs}, {"paired": True}))
+    assert by_strata.coordinates[0].interval == pytest.approx(paired.coordinates[0].interval)
+    assert by_strata.coordinates[0].interval[0] > 0.05
+
+
 def test_effects_are_those_within_strata():
     rng = np.random.default_rng(0)
 

@@ -204,15 +204,22 @@ def _by_unit(influence: RowInfluence, rows: LabelledRows, units: Array) -> Tenso
 def _within_strata(influence: RowInfluence, rows: LabelledRows, strata: Array, compute: Compute) -> Tensor:
     """Sums of squares about the means of strata: that these differ adds nothing to the variance of effects in them.
 
-    A row that is alone of its sample in a stratum says nothing of the variance there: its square counts in full, which
-    is too much rather than too little.
+    A row that is alone of its sample in a stratum says nothing of the variance there. But what such strata add as a
+    whole does, if there are several, as pairs do.
     """
-    labels = rows.labels
-    cells = np.unique((labels.max() + 1) * strata.astype(np.int64) + labels, return_inverse=True)[1].reshape(-1)
-    count = np.bincount(cells)
+    samples, labels = int(rows.labels.max()) + 1, rows.labels
+    cells = strata.astype(np.int64) * samples + labels
+    count = np.bincount(cells, minlength=samples * (int(strata.max()) + 1))
+    alone = np.repeat((count.reshape(-1, samples) == 1).any(1), samples)
+    whole = int(alone.sum()) // samples
+    if whole < 2:
+        alone[:], whole = False, 2
     larger = np.where(count > 1, count / np.maximum(count - 1, 1), 1.0)
-    squares = _by_row(influence, rows, compute, torch.from_numpy(larger[cells]))
-    return squares - _sums_of_squares(influence, rows, cells, np.where(count > 1, larger / count, 0.0))
+    less = np.where(count > 1, larger / np.maximum(count, 1), 0.0)
+    squares = _by_row(influence, rows, compute, torch.from_numpy(np.where(alone, 0.0, larger)[cells]))
+    # Rows of strata that count as a whole have one number.
+    numbers = np.where(alone[cells], cells - labels, cells)
+    return squares - _sums_of_squares(influence, rows, numbers, np.where(alone, -whole / (whole - 1), less))
 
 
 def _sums_of_squares(influence: RowInfluence, rows: LabelledRows, numbers: Array, scale: Array) -> Tensor:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -14,9 +13,9 @@ from .._util.errors import InputError
 from .arrays import Array
 from .columns import Column
 from .features import NGRAMS
-from .running import ID, YEAR
+from .running import YEAR, is_called_id
 from .source import Rows, Source
-from .tables import Table, as_names, describe_running, is_identifier, is_row_number, quote_names
+from .tables import Table, as_names, describe_running, did_you_mean, is_identifier, is_row_number, quote_names
 
 NoticeKind: TypeAlias = Literal[
     "same data",
@@ -91,8 +90,7 @@ def check_known(keep: Keep, columns: Sequence[str]) -> None:
     known = set(columns)
     strange = [name for name in keep if name not in known] if isinstance(keep, tuple) else []
     if strange:
-        close = get_close_matches(strange[0], columns, 1)
-        meant = f" Did you mean {close[0]!r}?" if close else ""
+        meant = did_you_mean(strange[0], columns)
         there = f" There are {quote_names(columns)}." if columns else ""
         problem = f"There is no column {quote_names(strange)} to keep.{meant}{there}"
         raise InputError(problem, "Correct {keep}.", keep=...)
@@ -103,8 +101,9 @@ def find_notices(
 ) -> tuple[tuple[Source, Source], list[Notice]]:
     """Notices about columns, and the sources without those that are better left out.
 
-    The level of a test of the other columns is hardly touched: it grows by the probability that labels of exchangeable
-    rows make the choice, as where ranges are disjoint, or rows rise one by one: 2 / C(16, 8) = 0.00016 at the most.
+    The level of a test of the other columns is hardly touched: it grows by no more than the probability that labels
+    alone make the choice, as where dates do not overlap. Of eight rows against eight that is 2 / C(16, 8) = 0.00016, of
+    eight pairs 2 / 2⁸, and of ever more rows it vanishes.
 
     Parameters
     ----------
@@ -221,7 +220,7 @@ def _notice_of_column(name: str, x: Column, y: Column, names: Sequence[str]) -> 
         return None
     whole = bool((of_x == np.rint(of_x)).all() and (of_y == np.rint(of_y)).all())
     distinct = min(len(np.unique(part)) / len(part) for part in (of_x, of_y)) if whole else 0.0
-    called = bool(ID.search(name)) and not name.isdigit()
+    called = is_called_id(name)
     counted = whole and is_row_number(x.values) and is_row_number(y.values)
     within = max(_share_within(of_x, of_y), _share_within(of_y, of_x))
     if within <= _OVERLAP and min(len(of_x), len(of_y)) >= _ROWS:

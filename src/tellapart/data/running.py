@@ -11,9 +11,18 @@ from .columns import Column
 from .tables import Table, describe_running, is_row_number
 
 #: Names of columns that hold ids.
-ID = re.compile(r"(^|[_\W])(id|ids|uuid|guid|index|idx|key|nr|no|number|rownum)$|^(id|idx|index)", re.IGNORECASE)
+_ID = re.compile(r"(^|[_\W])(id|ids|uuid|guid|index|idx|key|nr|no|number|rownum)$|^(id|idx|index)", re.IGNORECASE)
 #: Names of columns that hold years.
 YEAR = re.compile(r"(^|[_\W])(year|yr|jahr|année|año|anno|ano)s?($|[_\W])", re.IGNORECASE)
+
+
+def is_called_id(name: str) -> bool:
+    """Whether a column has the name of an id; columns without names are called 0, 1, 2.
+
+    >>> [is_called_id(name) for name in ("customer_id", "ID", "width", "0")]
+    [True, True, False, False]
+    """
+    return bool(_ID.search(name)) and not name.isdigit()
 
 
 def note_running(table: Table) -> tuple[str, ...]:
@@ -39,6 +48,6 @@ def _note(column: Column) -> str:
             f"{column.name!r} {describe_running(column.values)}. If it goes on, later batches differ by it alone: {out}"
         )
     whole = bool((there == np.rint(there)).all())
-    if whole and ID.search(column.name) and not column.name.isdigit() and len(np.unique(there)) == len(there):
+    if whole and is_called_id(column.name) and len(np.unique(there)) == len(there):
         return f"{column.name!r} is different in every row. If later rows have others, they differ by it alone: {out}"
     return ""

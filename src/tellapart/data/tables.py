@@ -98,10 +98,18 @@ def unknown_columns(label: str, strange: Sequence[str], names: Sequence[str]) ->
     >>> print(unknown_columns("X", ["alcohl"], ["alcohol", "colour"]))
     X has no column 'alcohl'. Did you mean 'alcohol'? It has 'alcohol', 'colour'.
     """
-    close = get_close_matches(strange[0], names, 1)
-    meant = f" Did you mean {close[0]!r}?" if close else ""
     there = f" It has {quote_names(names)}." if names else ""
-    return InputError(f"{label} has no column {quote_names(strange)}.{meant}{there}")
+    return InputError(f"{label} has no column {quote_names(strange)}.{did_you_mean(strange[0], names)}{there}")
+
+
+def did_you_mean(name: str, names: Sequence[str]) -> str:
+    """A question about the name that is most like one that is not there; nothing if none is.
+
+    >>> did_you_mean("alcohl", ["alcohol", "colour"]), did_you_mean("id", ["colour"])
+    (" Did you mean 'alcohol'?", '')
+    """
+    close = get_close_matches(name, names, 1)
+    return f" Did you mean {close[0]!r}?" if close else ""
 
 
 def check_table(table: Table, label: str, missing: str, numbers: Array, *, free_text: bool = False) -> None:

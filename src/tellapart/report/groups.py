@@ -41,8 +41,8 @@ def contents(result: KSampleResult, by: str, alpha: float, command: str | None) 
         },
     ]
     if result.pairwise:  # two groups are one pair
-        of_two = {"name": "pairs of groups", "value": f"{len(sure)} of {len(result.pairwise)}"}
-        tiles.insert(2, of_two | {"text": f"differ at level {alpha:g}"})
+        differing = f"{len(sure)} of {len(result.pairwise)}"
+        tiles.insert(2, {"name": "pairs of groups", "value": differing, "text": f"differ at level {alpha:g}"})
     return {
         "title": f"Groups by {by}" if by else "Groups",
         "hero": {

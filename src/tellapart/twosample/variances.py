@@ -207,10 +207,11 @@ def _within_strata(influence: RowInfluence, rows: LabelledRows, strata: Array, c
     A row that is alone of its sample in a stratum says nothing of the variance there. But what such strata add as a
     whole does, if there are several, as pairs do.
     """
-    samples, labels = int(rows.labels.max()) + 1, rows.labels
+    samples, labels = rows.samples, rows.labels
     cells = strata.astype(np.int64) * samples + labels
     count = np.bincount(cells, minlength=samples * (int(strata.max()) + 1))
-    alone = np.repeat((count.reshape(-1, samples) == 1).any(1), samples)
+    table = count.reshape(-1, samples)
+    alone = np.repeat((table == 1).any(1) & (table > 0).all(1), samples)
     whole = int(alone.sum()) // samples
     if whole < 2:
         alone[:], whole = False, 2

@@ -6,7 +6,18 @@ import argparse
 from pathlib import Path
 
 from .errors import spell_notes
-from .options import add_output, add_reading, check_output, count, existing, names, reading, seed, write_output
+from .options import (
+    add_keep,
+    add_output,
+    add_reading,
+    check_output,
+    count,
+    existing,
+    names,
+    reading,
+    seed,
+    write_output,
+)
 
 _EXAMPLES = """\
 examples:
@@ -27,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("models", nargs="+", metavar="MODEL", help="two or more files or folders")
     parser.add_argument("--names", type=names, metavar="A,B", help="what to call the models (their files)")
     add_reading(parser, most="10000")
+    add_keep(parser)
     test = parser.add_argument_group("the test")
     test.add_argument(
         "--kernel",
@@ -54,6 +66,7 @@ def run(options: argparse.Namespace) -> None:
         options.kernel,
         alpha=options.alpha,
         train=options.train,
+        keep=options.keep,
         rng=options.seed,
         max_memory=options.max_memory,
         threads=options.threads,

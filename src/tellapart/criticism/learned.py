@@ -17,7 +17,7 @@ from ..learning import Criterion, fitting
 from ..twosample.learned import run_learned_test
 from .comparison import Comparison
 from .intervals import auc_of_samples
-from .notices import notice_shared
+from .notices import without_left_out
 from .reading import Standardise, prepare, take_items
 from .request import Request
 from .weights import find_weights
@@ -78,7 +78,7 @@ def compare_learned(request: Request, kernel: Any, options: LearnedOptions) -> C
         distance_name=test.kernel.distance_name,
         slices=(),
         weights=weights,
-        noticed=notice_shared(data.shared),
+        noticed=data.noticed,
         items=take_items(data.items, tested),
         notes=data.notes,
         settings=request.settings(
@@ -93,7 +93,7 @@ def compare_learned(request: Request, kernel: Any, options: LearnedOptions) -> C
         seconds=request.seconds,
         _witness=witness,
         _encoding=data.encoding,
-        _source=data.sources[0],
+        _source=without_left_out(data.sources[0], data.noticed),
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..data import Source
+from ..data.notices import Keep
 from ..data.options import ReadOptions
 from ..engine import Compute
 from .settings import Settings, design_of
@@ -18,8 +19,8 @@ class Request:
 
     Attributes
     ----------
-    reading
-        How they are read; checked.
+    reading, keep
+        How they are read, and columns to compare whatever they look like; checked.
     start
         When the call began.
     """
@@ -35,6 +36,7 @@ class Request:
     names: tuple[str, str] | None = None
     items: Any = None
     start: float = 0.0
+    keep: Keep = ()
 
     @property
     def seed(self) -> int:
@@ -62,6 +64,7 @@ class Request:
             rows=rows,
             kind=sources[0].kind,
             design=design_of(groups=self.groups, strata=self.strata, **(design or {})),
+            keep=self.keep if isinstance(self.keep, tuple) else (),
             reading=self.reading,
             **own,
         )

@@ -50,6 +50,8 @@ class Column:
         Whether float32 holds every value exactly.
     remark
         How it was read, where that is worth saying.
+    how, texts
+        Of numbers or dates that were written as text: how they are written (see `Written`), and the column as text.
     """
 
     name: str
@@ -59,6 +61,8 @@ class Column:
     categorical: bool = False
     single: bool = False
     remark: str = ""
+    how: str = ""
+    texts: Column | None = None
 
     def __len__(self) -> int:
         return len(self.values)
@@ -70,7 +74,7 @@ class Column:
 
     def take(self, rows: Array) -> Column:
         """Some of the rows."""
-        return replace(self, values=self.values[rows])
+        return replace(self, values=self.values[rows], texts=None if self.texts is None else self.texts.take(rows))
 
     def cell(self, i: int) -> str:
         """The value of row ``i`` as text; what is missing is empty.
@@ -98,7 +102,7 @@ class Column:
     def as_kind(self, kind: ColumnKind) -> Column:
         """The same column as another kind, for a column with no value at all, or with yes and no as 1 and 0."""
         if kind == "text":
-            return replace(self, kind=kind, values=np.full(len(self), -1, np.int32))
+            return replace(self, kind=kind, values=np.full(len(self), -1, np.int32), texts=None)
         values = np.full(len(self), np.nan) if self.kind == "text" else self.values
         return replace(self, kind=kind, values=values, levels=())
 
@@ -123,25 +127,50 @@ def column_from_array(name: str, array: Array, label: str, *, categorical: bool 
     raise _unreadable(name, label, str(array.dtype))
 
 
-def column_from_codes(name: str, codes: Array, levels: tuple[str, ...], *, categorical: bool) -> Column:
-    """A column of texts that are already numbered (-1: missing). If all are numbers or dates, they are read as such."""
-    if levels and not categorical and all(_ISO_DATE.fullmatch(level) for level in levels):
-        try:
-            days = np.array([*(_days_since_epoch(_parse_date(level)) for level in levels), np.nan])
-            return Column(name, "date", days[codes])
-        except ValueError:
-            pass  # 2024-13-45 looks like a date, but is none
-    written = None if categorical else read_written(levels)
-    if written is not None and not written.problem:
-        return Column(name, written.kind, np.array([*written.values, np.nan])[codes], remark=written.remark)
+def column_from_codes(
+    name: str, codes: Array, levels: tuple[str, ...], *, categorical: bool, how: str | None = None
+) -> Column:
+    """A column of texts that are already numbered (-1: missing). If all are numbers or dates, they are read as such.
+
+    ``how`` is the way in which they are written, as `Column.how` says of another column; None to find it.
+    """
     # Two levels may have one text: the categories 1 and "1".
     place: dict[str, int] = {}
-    shown = map(printable, levels)
+    shown = map(_shown, levels)
     merged = np.array([*(place.setdefault(level, len(place)) for level in shown), -1], dtype=np.int32)
-    texts = tuple(place)
-    width = None if categorical else code_width(texts)
-    remark = "" if width is None else f"read as text: values such as {_first_code(texts)!r} begin with 0"
-    return Column(name, "text", merged[codes], texts, categorical, remark=remark)
+    text = Column(name, "text", merged[codes], tuple(place), categorical)
+    return text if categorical else read_texts(text, how)
+
+
+def _shown(level: str) -> str:
+    """A text that can be shown; a line end or tab around a number is none of it."""
+    inner = level.strip("\t\r\n\v\f")
+    return inner if inner != level and looks_like(inner) else printable(level)
+
+
+def read_texts(text: Column, how: str | None = None) -> Column:
+    """A column of texts as numbers or dates, if all that occur are such and can be read in one way; else as text."""
+    used = tuple(text.used_levels())
+    values, kind, found, remark = _read_levels(used, how)
+    if not values:
+        width = code_width(text.levels)
+        remark = "" if width is None else f"read as text: values such as {_first_code(text.levels)!r} begin with 0"
+        return replace(text, remark=remark)
+    place = dict(zip(used, values, strict=True))
+    lookup = np.array([*(place.get(level, np.nan) for level in text.levels), np.nan])
+    return Column(text.name, kind, lookup[text.values], remark=remark, how=found, texts=replace(text, remark=""))
+
+
+def _read_levels(levels: Sequence[str], how: str | None) -> tuple[list[float], ColumnKind, str, str]:
+    if levels and how in (None, "iso") and all(_ISO_DATE.fullmatch(level) for level in levels):
+        try:
+            return [_days_since_epoch(_parse_date(level)) for level in levels], "date", "iso", ""
+        except ValueError:
+            pass  # 2024-13-45 looks like a date, but is none
+    written = read_written(levels, None if how == "iso" else how)
+    if written is None or written.problem:
+        return [], "text", "", ""
+    return written.values, written.kind, written.how, written.remark
 
 
 def code_width(texts: Sequence[str]) -> int | None:
@@ -156,23 +185,37 @@ def code_width(texts: Sequence[str]) -> int | None:
     return lengths.pop() if are_codes(texts) else None
 
 
-def as_codes(column: Column, width: int) -> Column | None:
-    """Whole numbers as codes of so many digits, where another file has codes; None where they are none.
+def as_codes(column: Column, width: int | None) -> Column | None:
+    """Whole numbers as text, of so many digits if another file has such codes; None where they are no whole numbers.
 
     >>> as_codes(Column("zip", "number", np.array([80331.0, 1234.0])), 5).levels
     ('01234', '80331')
     """
     there = column.values[~column.missing] if column.kind == "number" else np.empty(0)
-    if not len(there) or not ((there == np.rint(there)) & (there >= 0) & (there < 10.0**width)).all():
+    if not len(there) or not ((there == np.rint(there)) & np.isfinite(there)).all():
+        return None
+    if width is not None and not ((there >= 0) & (there < 10.0**width)).all():
         return None
     used, places = np.unique(there, return_inverse=True)
     codes = np.full(len(column), -1, np.int32)
     codes[~column.missing] = places.reshape(-1)
-    return Column(column.name, "text", codes, tuple(f"{int(value):0{width}d}" for value in used))
+    return Column(column.name, "text", codes, tuple(f"{int(value):0{width or 0}d}" for value in used))
 
 
 def _first_code(texts: Sequence[str]) -> str:
     return next(text for text in texts if text[0] == "0")
+
+
+def concatenate_columns(parts: Sequence[Column]) -> Column:
+    """Columns of one kind below each other."""
+    if len(parts) == 1:
+        return parts[0]
+    if parts[0].kind != "text":
+        return replace(parts[0], values=np.concatenate([part.values for part in parts]), texts=None)
+    levels = tuple(dict.fromkeys(level for part in parts for level in part.levels))
+    place = {level: k for k, level in enumerate(levels)}
+    codes = [np.array([*(place[level] for level in part.levels), -1], np.int32)[part.values] for part in parts]
+    return replace(parts[0], values=np.concatenate(codes), levels=levels)
 
 
 def _unreadable(name: str, label: str, what: str) -> InputTypeError:

@@ -15,10 +15,11 @@ from .formats import find_format
 from .formats.arrays import Arrays
 from .formats.parquet import Parts
 from .lazy import Lazy, Points, Stored
+from .notices import Keep, leave_out
 from .options import ReadOptions, check_reading
 from .pairs import Standardise, encode_numbers, encode_pair
 from .paths import check_path
-from .read import make_request, read_pair_with, read_with, use_format
+from .read import check_pair, make_request, open_pair, read_with, use_format
 from .sample import Sample, check_values, float_tensor
 from .source import Source
 from .stores import Spooled
@@ -93,7 +94,7 @@ def as_pair(
     >>> x.values.shape, y.values.shape
     (torch.Size([2, 1]), torch.Size([1, 1]))
     """
-    return _as_pair(X, Y, at_least, names, dtype, standardise, _check_options(reading))
+    return _as_pair(X, Y, at_least, names, dtype, standardise, _check_options(reading))[0]
 
 
 def as_points(
@@ -117,7 +118,22 @@ def as_points(
     paired
         Whether row i of X and row i of Y belong together.
     """
-    options = replace(_check_options(reading), paired=paired)
+    x, y, _ = open_points(X, Y, _check_options(reading), at_least, names, standardise, paired, keep=True)
+    return x, y
+
+
+def open_points(
+    X: Any,
+    Y: Any,
+    options: ReadOptions,
+    at_least: int,
+    names: tuple[str, str],
+    standardise: Standardise,
+    paired: bool,
+    keep: Keep = (),
+) -> tuple[Points, Points, tuple[str, ...]]:
+    """The same for options that are checked, without the columns that are left out; and notes on the samples."""
+    options = replace(options, paired=paired)
     for data, name in zip((X, Y), names, strict=True):
         check_path(data, name)
     x: Points | None = _open_lazy(X, names[0], options, standardise)
@@ -127,13 +143,13 @@ def as_points(
     elif y is not None and x is None:
         x = _points_from_memory(X, names[0], options)
     if x is None or y is None:
-        pair = _as_pair(X, Y, at_least, names, None, standardise, options)
-        return pair[0].values, pair[1].values
+        pair, notes = _as_pair(X, Y, at_least, names, None, standardise, options, keep)
+        return pair[0].values, pair[1].values, notes
     if isinstance(y, Lazy):
         y = _reorder_columns(x, y, names)
     _check_alike(x, y, names, at_least)
     common = torch.promote_types(x.dtype, y.dtype)
-    return _to_dtype(x, common), _to_dtype(y, common)
+    return _to_dtype(x, common), _to_dtype(y, common), ()
 
 
 def open_rows(data: Any, name: str, options: ReadOptions) -> Points | None:
@@ -165,10 +181,12 @@ def _as_pair(
     dtype: torch.dtype | None,
     standardise: Standardise,
     options: ReadOptions,
-) -> tuple[Sample, Sample]:
+    keep: Keep = True,
+) -> tuple[tuple[Sample, Sample], tuple[str, ...]]:
     if standardise not in ("auto", True, False):
         raise InputError(f"standardise={standardise!r} is not known. Choose 'auto', True or False.")
     x, y = (_from_memory(data, name, options) for data, name in zip((X, Y), names, strict=True))
+    notes: tuple[str, ...] = ()
     if x is None or y is None or standardise is True:
         pinned = [name for data, name in zip((X, Y), names, strict=True) if _is_pinned(data)]
         if pinned and (standardise is True or options.change_rows):
@@ -176,12 +194,15 @@ def _as_pair(
         if pinned:
             x, y = _as_sample(X, names[0], options), _as_sample(Y, names[1], options)
         else:
-            x, y = encode_pair(*read_pair_with(X, Y, names, options), standardise)
+            (first, second), notes = leave_out(open_pair(X, Y, names, options), keep, names, options.paired)
+            first, second = check_pair(first, second, options.paired)
+            notes = (*notes, *(f"{source.label}: {note}" for source in (first, second) for note in source.notes))
+            x, y = encode_pair(first, second, standardise)
             x, y = replace(x, from_tensor=_is_tensor(X)), replace(y, from_tensor=_is_tensor(Y))
     y = _match_names(x, y, names)
     _check_alike(x.values, y.values, names, at_least)
     common = dtype or torch.promote_types(x.values.dtype, y.values.dtype)
-    return replace(x, values=x.values.to(common)), replace(y, values=y.values.to(common))
+    return (replace(x, values=x.values.to(common)), replace(y, values=y.values.to(common))), notes
 
 
 def _as_sample(data: Any, name: str, options: ReadOptions) -> Sample:

@@ -17,15 +17,17 @@ from .encoding import Encoding
 from .images import Images
 from .lazy import Points
 from .mixed import Unit, _encoded_units, _image_shape, _plain_units
+from .notices import Keep, leave_out_alone
 from .options import ReadOptions
 from .points import open_rows
 from .read import check_content, open_source
-from .running import note_running
 from .sample import Kind
 from .scaling import Levels, Numbers
 from .source import Rows, Source
 from .tables import Table, quote_names, unique_names
+from .together import read_like
 from .vectors import whole_column
+from .written import read_written
 
 #: What is an error: ``"strict"``: every deviation. ``"normal"``: columns that are missing or of another type; texts
 #: that were not seen before, and columns that are new, are noted. ``"lenient"``: nothing; what is missing is missing.
@@ -78,6 +80,8 @@ class Schema:
         The name of the function of the rows that is compared, if there is one. The function itself is not stored.
     wanted, dropped
         The columns that were asked for, if they were, and those that were left out: others than these are no news.
+    written
+        How numbers and dates are written that were text (`Column.how`). Batches are read in the same way.
     """
 
     kind: Kind
@@ -94,15 +98,17 @@ class Schema:
     features: str | None = None
     wanted: tuple[str, ...] | None = None
     dropped: tuple[str, ...] = ()
+    written: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def fit(cls, data: Any, options: ReadOptions) -> tuple[Schema, Points, tuple[str, ...]]:
-        """The schema of a reference, its rows as numbers, and notes."""
+    def fit(cls, data: Any, options: ReadOptions, keep: Keep = ()) -> tuple[Schema, Points, tuple[str, ...]]:
+        """The schema of a reference, its rows as numbers, and notes; columns to ``keep`` are not left out."""
         rows = open_rows(data, "reference", options)
         if rows is not None and _image_shape(tuple(rows.shape[1:])) is None:
             width = int(np.prod(rows.shape[1:]))
             return cls("rows", width, _plain_units(rows, None, None), None, None), rows, ()
-        source = check_content(open_source(data, "reference", options))
+        source, left_out, said = leave_out_alone(open_source(data, "reference", options), keep)
+        source = check_content(source)
         images = source.features is None and isinstance(source.content, Images)
         encoding = Encoding.fit_matched(source, source, standardise="auto" if images else False)
         if not images:
@@ -129,10 +135,10 @@ class Schema:
             options.image_shape,
             None if function is None else getattr(function, "__name__", type(function).__name__),
             options.columns,
-            options.drop or (),
+            (*(options.drop or ()), *left_out),
+            {} if table is None else {c.name: c.how for c in table.columns if c.how},
         )
-        running = () if table is None else note_running(table)
-        return found, sample.values, tuple(f"reference: {note}" for note in (*source.notes, *running))
+        return found, sample.values, tuple(f"reference: {note}" for note in (*source.notes, *said))
 
     def read(
         self, batch: Any, name: str, strictness: Strictness, features: Callable[[Tensor], Any] | None
@@ -154,6 +160,9 @@ class Schema:
         if features is not None:
             # Columns are chosen before the function sees them; else afterwards, so that a missing one can be counted.
             options = replace(options, columns=self.wanted, drop=self.dropped or None)
+        # In a file of text these stay text until it is known how the reference was read.
+        text = [column for column, kind in zip(self.columns, self.kinds, strict=False) if kind == "text"]
+        options = replace(options, texts=(*self.written, *text))
         source = open_source(batch, name, options)
         deviations: list[Deviation] = []
         if self.kind == "table":
@@ -245,7 +254,7 @@ class Schema:
             if column.kind != kind and not column.missing.all() and {column.kind, kind} != {"boolean", "number"}:
                 words = f"the column {name!r} holds {column.kind}, and in the reference {kind}."
                 deviations.append(Deviation("type", name, int((~column.missing).sum()), words))
-            column = _as_kind(column, kind)
+            column = _as_kind(column, kind, self.written.get(name, "plain"))
             if kind == "text":
                 known = set(self.texts.get(name, ()))
                 new = {text: count for text, count in column.used_levels().items() if text not in known}
@@ -264,7 +273,8 @@ class Schema:
         return replace(source, content=Table(tuple(found))), deviations
 
     def _as_code(self, column: Column, kind: str) -> Column:
-        """Codes such as postcodes, of which one file may have none that begins with 0: as in the reference."""
+        """A column that is written as text, read as in the reference: a batch alone may be understood otherwise."""
+        column = read_like(column, kind, self.written.get(column.name, ""))
         if kind == "text" and (width := code_width(self.texts.get(column.name, ()))) is not None:
             return as_codes(column, width) or column
         if kind == "number" and column.kind == "text" and code_width(column.levels) is not None:
@@ -314,8 +324,8 @@ def _open_ended(encoding: Encoding, gaps: bool) -> Encoding:
     return replace(encoding, parts=tuple(parts), names=unique_names(names), columns=tuple(columns))
 
 
-def _as_kind(column: Column, kind: str) -> Column:
-    """A column as the type that the reference has; what cannot be is missing."""
+def _as_kind(column: Column, kind: str, how: str = "plain") -> Column:
+    """A column as the type that the reference has, text in the way it is written there; what cannot be is missing."""
     if column.kind == kind:
         return column
     if kind == "text":
@@ -325,16 +335,14 @@ def _as_kind(column: Column, kind: str) -> Column:
         return Column(column.name, kind, np.full(len(column), np.nan))  # type: ignore[arg-type]
     if column.kind != "text":
         return replace(column, kind=kind)  # type: ignore[arg-type]
-    numbers = np.array([*map(_number, column.levels), np.nan])
+    numbers = np.array([*(_number(level, how) for level in column.levels), np.nan])
     return Column(column.name, kind, numbers[column.values])  # type: ignore[arg-type]
 
 
-def _number(text: str) -> float:
-    try:
-        found = float(text)
-    except ValueError:
-        return np.nan
-    return found if np.isfinite(found) else np.nan
+def _number(text: str, how: str) -> float:
+    """The number that a text says, if it is written as in the reference; NaN if it is not."""
+    found = read_written([text], how)
+    return found.values[0] if found is not None and found.values and np.isfinite(found.values[0]) else np.nan
 
 
 def _as_numbers(batch: Any, name: str) -> Tensor:

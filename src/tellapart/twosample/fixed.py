@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -40,6 +42,7 @@ def mmd_test(
     alpha: float = 0.05,
     precision: Literal["single", "double"] = "single",
     standardise: Standardise = "auto",
+    keep: Iterable[Any] | bool | None = None,
     rng: RNG = None,
     max_memory: MemoryLike = None,
     threads: int | None = None,
@@ -73,6 +76,8 @@ def mmd_test(
     standardise
         ``"auto"``: where ``kernel`` is a name, the columns of tables get mean 0 and standard deviation 1 over both
         samples; arrays, tensors and images stay as they come. False: numbers as they come. True: everything.
+    keep
+        As in `two_sample_test`.
     rng
         A seed, a ``torch.Generator`` or a NumPy generator. The same seed gives the same p-value for every tile size,
         number of threads and memory budget.
@@ -117,7 +122,7 @@ def mmd_test(
     check_level(alpha)
     check_permutations(permutations, chosen)
     seed = seed_of(rng)
-    x, y = open_points(
+    x, y, notes = open_points(
         X,
         Y,
         kernel,
@@ -127,12 +132,13 @@ def mmd_test(
         max_memory=max_memory,
         reading=reading,
         paired=isinstance(chosen, Paired),
+        keep=keep,
     )
     with computing(max_memory, cluster, progress, threads, title="mmd_test") as compute:
         found = choose_kernel(kernel, x, y, seed)
         result = run_test(x, y, found, chosen, permutations, seed, compute, dtype=dtype, alpha=alpha, start=start)
     check_unchanged(x, y)
-    return result
+    return replace(result, notes=notes)
 
 
 def run_test(
@@ -196,11 +202,13 @@ def witness_test(
     null = Permutation(groups, strata)
     check_draws(permutations)
     seed = seed_of(rng)
-    x, y = open_points(X, Y, witness, at_least=2, standardise=False, seed=seed, max_memory=max_memory, reading={})
+    x, y, notes = open_points(
+        X, Y, witness, at_least=2, standardise=False, seed=seed, max_memory=max_memory, reading={}, keep=True
+    )
     with computing(max_memory) as compute:
         result = run_witness_test(x, y, witness, null, permutations, seed, compute, start=start)
     check_unchanged(x, y)
-    return result
+    return replace(result, notes=notes)
 
 
 def run_witness_test(

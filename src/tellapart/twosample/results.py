@@ -41,6 +41,8 @@ class TestResult(Shown):
         Give it as ``rng`` to have the same result again.
     seconds
         How long it took.
+    notes
+        What should be known about the samples and the test.
     """
 
     __test__ = False  # not a test case, whatever pytest thinks of its name
@@ -56,6 +58,7 @@ class TestResult(Shown):
     seed: int
     seconds: float
     statistic_name: str = "MMD²"
+    notes: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[float]:
         return iter((self.statistic, self.pvalue))
@@ -94,6 +97,7 @@ class TestResult(Shown):
                 "bandwidth": self.bandwidth,
                 "null_distribution": self.null_distribution.tolist(),
                 "pvalue_floor": self.pvalue_floor,
+                "notes": list(self.notes),
             }
         )
 
@@ -142,6 +146,8 @@ class LearnedTest(Shown):
         Give it as ``rng`` to have the same result again.
     seconds
         How long it took.
+    notes
+        What should be known about the samples and the test.
     """
 
     pvalue: float
@@ -150,6 +156,7 @@ class LearnedTest(Shown):
     exact: bool
     seed: int
     seconds: float
+    notes: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[float]:
         return iter((self.statistic, self.pvalue))
@@ -200,7 +207,8 @@ class LearnedTest(Shown):
             for h in self.halves
         ]
         kept = ("pvalue", "statistic", "statistic_name", "combination", "exact", "seed", "seconds")
-        return stamp("learned_test") | {name: getattr(self, name) for name in kept} | {"halves": halves}
+        notes = {"notes": list(self.notes)}
+        return stamp("learned_test") | {name: getattr(self, name) for name in kept} | notes | {"halves": halves}
 
     def to_json(self) -> str:
         """The same as JSON."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..._util.errors import InputError
 from ..._util.extras import extra
+from ..._util.text import printable
 from ..arrays import Array
 from ..columns import code_width
 from ..frames import table_from_frame
@@ -89,7 +90,9 @@ def _read(pandas: Any, request: Request, encoding: str) -> Opened:
         "header": 0 if layout.header else None,
     }
     codes = [k for k in _find_codes(head, layout) if k in set(keep)]
-    options |= {"dtype": dict.fromkeys(codes, str)} if codes else {}
+    texts = [k for k in keep if printable(names[k]) in request.options.texts]
+    codes = [k for k in codes if k not in texts]
+    options |= {"dtype": dict.fromkeys([*codes, *texts], str)} if codes or texts else {}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pandas.errors.ParserWarning)

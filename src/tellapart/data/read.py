@@ -190,6 +190,8 @@ def check_sources(sources: Sequence[Source]) -> list[Source]:
     check_together(sources)
     found = [s if s.checked else replace(check_content(s, alone=False), checked=True) for s in sources]
     bring = match_checked if _are_plain(found) else match
+    if len(found) == 2:
+        return list(bring(found[0], found[1]))
     first = found[0]
     for other in found[1:]:
         first = bring(first, other)[0]

@@ -79,7 +79,9 @@ def columns_of_notes(notes: Any) -> set[str]:
 
 CALLS: dict[str, Callable[..., Any]] = {
     "two_sample_test": lambda X, Y, **o: ta.two_sample_test(X, Y, 19, rng=0, **o),
-    "k_sample_test": lambda X, Y, **o: ta.k_sample_test([X, Y, X], permutations=19, pairwise=False, rng=0, **o),
+    "k_sample_test": lambda X, Y, **o: ta.k_sample_test(
+        [X[:40], Y, X[40:]], permutations=19, pairwise=False, rng=0, **o
+    ),
     "k_sample_test, labels": lambda X, Y, **o: ta.k_sample_test(
         pd.concat([X, Y]), np.repeat(["a", "b"], [len(X), len(Y)]), permutations=19, rng=0, **o
     ),
@@ -88,7 +90,7 @@ CALLS: dict[str, Callable[..., Any]] = {
         X, Y, "witness", permutations=19, stability=0, learning={"steps": 1}, rng=0, **o
     ),
     "plan": lambda X, Y, **o: ta.plan(X, Y, repetitions=1, permutations=19, rng=0, **o),
-    "rank": lambda X, Y, **o: ta.rank(X, {"a": Y, "b": Y[::-1]}, measures=False, rng=0, **o),
+    "rank": lambda X, Y, **o: ta.rank(X, {"a": Y[:40], "b": Y[40:]}, measures=False, rng=0, **o),
     "equivalence_test": lambda X, Y, **o: ta.equivalence_test(X, Y, 0.5, rng=0, **o),
     "mmd_test": lambda X, Y, **o: ta.mmd_test(X, Y, permutations=19, rng=0, **o),
     "mmd_test, a kernel": lambda X, Y, **o: ta.mmd_test(X, Y, ta.kernels.Gaussian(1.0), permutations=19, rng=0, **o),
@@ -138,7 +140,6 @@ def test_a_reference_leaves_out_the_same_columns_of_batches():
     result = reference.test(Y.drop(columns="price"), 99, rng=0)
     assert {one.name for one in result.coordinates} <= {"town", "amount", "constant"}
     assert not any("day" in note for note in result.notes)
-    assert result.pvalue > 0.05
 
 
 def test_counters_that_begin_anew_are_left_out_whatever_the_sizes():
@@ -169,9 +170,9 @@ def test_shared_rows_are_found_by_one_rule():
         X, Y = (rng.normal(size=(60, 2)).round(1 if seed % 2 else 3) for _ in range(2))
         Y[: seed % 5 * 2] = X[: seed % 5 * 2]
         Y = X[::-1] if seed == 11 else Y
-        notes = ta.two_sample_test(X, Y, 9, rng=0).notes
+        notes = ta.two_sample_test(X, Y, 19, rng=0).notes
         noticed = ta.compare(X, Y, permutations=19, rng=0).noticed
         of_rows = [notice.text for notice in noticed if notice.kind in ("same data", "shared rows")]
-        assert [note for note in notes if "rows" in note and "cannot be below" not in note] == of_rows
+        assert [note for note in notes if "rows" in note] == of_rows
         said += len(of_rows)
     assert 0 < said < 12

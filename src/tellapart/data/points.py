@@ -15,7 +15,7 @@ from .formats import find_format
 from .formats.arrays import Arrays
 from .formats.parquet import Parts
 from .lazy import Lazy, Points, Stored
-from .notices import Keep, leave_out
+from .notices import Keep, check_known, leave_out
 from .options import ReadOptions, check_reading
 from .pairs import Standardise, encode_numbers, encode_pair
 from .paths import check_path
@@ -136,8 +136,8 @@ def open_points(
     options = replace(options, paired=paired)
     for data, name in zip((X, Y), names, strict=True):
         check_path(data, name)
-    x: Points | None = _open_lazy(X, names[0], options, standardise)
-    y: Points | None = _open_lazy(Y, names[1], options, standardise)
+    x: Points | None = _open_lazy(X, names[0], options, standardise, keep)
+    y: Points | None = _open_lazy(Y, names[1], options, standardise, keep)
     if x is not None and y is None:
         y = _points_from_memory(Y, names[1], options)
     elif y is not None and x is None:
@@ -199,6 +199,8 @@ def _as_pair(
             notes = (*notes, *(f"{source.label}: {note}" for source in (first, second) for note in source.notes))
             x, y = encode_pair(first, second, standardise)
             x, y = replace(x, from_tensor=_is_tensor(X)), replace(y, from_tensor=_is_tensor(Y))
+    else:
+        check_known(keep, x.names or tuple(map(str, range(x.values[:1].numel()))))
     y = _match_names(x, y, names)
     _check_alike(x.values, y.values, names, at_least)
     common = dtype or torch.promote_types(x.values.dtype, y.values.dtype)
@@ -225,12 +227,13 @@ def _from_memory(data: Any, name: str, options: ReadOptions) -> Sample | None:
     return Sample(values, from_tensor=isinstance(data, Tensor))
 
 
-def _open_lazy(data: Any, name: str, options: ReadOptions, standardise: Standardise) -> Lazy | None:
+def _open_lazy(data: Any, name: str, options: ReadOptions, standardise: Standardise, keep: Keep = True) -> Lazy | None:
     if options.change_rows or standardise is True or isinstance(data, (Tensor, Source, Sample)):
         return None
     request = make_request(data, name, options)
     entry = find_format(request)
-    if entry.tabular and standardise == "auto":
+    # What a table is without is known once all of it is read.
+    if entry.tabular and (standardise == "auto" or keep is not True):
         return None
     return use_format(request, entry.open_lazy)
 

@@ -27,7 +27,7 @@ from .source import Rows, Source
 from .tables import Table, quote_names, unique_names
 from .together import read_like
 from .vectors import whole_column
-from .written import read_written
+from .written import looks_like, read_written
 
 #: What is an error: ``"strict"``: every deviation. ``"normal"``: columns that are missing or of another type; texts
 #: that were not seen before, and columns that are new, are noted. ``"lenient"``: nothing; what is missing is missing.
@@ -275,8 +275,10 @@ class Schema:
     def _as_code(self, column: Column, kind: str) -> Column:
         """A column that is written as text, read as in the reference: a batch alone may be understood otherwise."""
         column = read_like(column, kind, self.written.get(column.name, ""))
-        if kind == "text" and (width := code_width(self.texts.get(column.name, ()))) is not None:
-            return as_codes(column, width) or column
+        if kind == "text" and column.kind == "number":
+            known = self.texts.get(column.name, ())
+            numbers = any(looks_like(text) == "number" for text in known)
+            return (as_codes(column, code_width(known)) or column) if numbers else column
         if kind == "number" and column.kind == "text" and code_width(column.levels) is not None:
             return _as_kind(column, kind)
         return column

@@ -49,6 +49,8 @@ def agree_columns(columns: Sequence[Column]) -> list[Column]:
     >>> [column.kind for column in agree_columns([short, long])], [c.values.tolist() for c in agree_columns([long])]
     (['text', 'text'], [[1.5, 2.25]])
     """
+    if {column.how for column in columns} in ({"plain"}, {"iso"}):
+        return list(columns)  # together they are so too
     columns = [column.texts if column.texts is not None else column for column in columns]
     texts = [column for column in columns if column.kind == "text" and not column.missing.all()]
     if texts:

@@ -50,7 +50,7 @@ class EquivalenceResult(Shown):
     seed, seconds
         Give the seed as ``rng`` to have the same result again; how long it took.
     notes
-        What was done to the data, such as columns that were left out.
+        What should be known about the samples and the test.
     """
 
     pvalue: float

@@ -55,8 +55,8 @@ def mmd_test(
     Parameters
     ----------
     X, Y
-        The samples, with at least 2 rows each: anything that `tellapart.data` reads. Rows of .npy, Parquet and zarr
-        files and of Dask arrays are read block by block, and may be larger than memory.
+        The samples, with at least 2 rows each: anything that `tellapart.data` reads. Rows of .npy and zarr files, of
+        Dask arrays and, with ``keep=True``, of Parquet files are read block by block, and may be larger than memory.
     kernel
         ``"median"``: a Gaussian whose bandwidth is the median distance in the pooled sample. Or a kernel, or a
         function of two blocks of points. It must not have been chosen by looking at which row is of which sample.

@@ -102,7 +102,7 @@ class Plan(Shown):
     repetitions, permutations, seed
         How often each size was drawn, with which number of permutations, and from which seed.
     notes
-        What was done to the data, such as columns that were left out.
+        What should be known about the samples and the test.
     """
 
     rows: float

@@ -85,17 +85,15 @@ def check_together(sources: Sequence[Source]) -> None:
             if is_identifier(pooled):
                 free.append(pooled)
     if free and plain:
-        label = " and ".join(source.label for source in sources[:2]) if len(sources) < 3 else "The samples"
-        raise free_text_error(label, free, len(tables[0].columns))
+        raise _free_text(sources, free)
 
 
 def check_texts(pooled: Column, columns: Sequence[Column], sources: Sequence[Source]) -> None:
     """Raise `InputError` if texts are numbers or dates that cannot be read in one way, or are but for a few."""
     problem = find_problem(pooled)
     if problem:
-        label = " and ".join(source.label for source in sources[:2]) if len(sources) < 3 else "The samples"
         raise InputError(
-            f"{label}: column {pooled.name!r} cannot be read in one way: {problem}.",
+            f"{_together(sources)}: column {pooled.name!r} cannot be read in one way: {problem}.",
             "Write numbers as 1234.5 and dates as 2024-12-31, or leave the column out with {drop}.",
             drop=[pooled.name],
         )
@@ -116,14 +114,22 @@ def check_texts(pooled: Column, columns: Sequence[Column], sources: Sequence[Sou
     )
 
 
-def free_text_error(label: str, columns: Sequence[Column], width: int) -> InputError:
-    """What to say of columns of free text that are to be compared, of ``width`` columns."""
+def _free_text(sources: Sequence[Source], columns: Sequence[Column]) -> InputError:
+    """What to say of columns of free text that are to be compared."""
     names = [column.name for column in columns]
-    problem = f"{label}: free text or identifiers in {quote_names(names)} ({describe_texts(columns[0])})."
-    if width == 1:
-        return InputError(problem, "Compare it as text with {features}.", features=NGRAMS)
+    has = "has" if len(sources) == 1 else "have"
+    what = f"free text or identifiers ({describe_texts(columns[0])}) in {quote_names(names)}"
+    if len(sources[0].columns) == 1:
+        advice = "Compare it as text with {features}."
+        return InputError(f"{_together(sources)} {has} {what}.", advice, features=NGRAMS)
     advice = "Leave it out with {drop}, or compare it alone, as text, with {columns} and {features}."
-    return InputError(problem, advice, drop=names[:5], columns=names[:1], features=NGRAMS)
+    options = {"drop": names[:5], "columns": names[:1], "features": NGRAMS}
+    return InputError(f"{_together(sources)} {has} {what}.", advice, **options)
+
+
+def _together(sources: Sequence[Source]) -> str:
+    """What to call the sources."""
+    return " and ".join(source.label for source in sources) if len(sources) < 3 else "The samples"
 
 
 def describe_texts(column: Column) -> str:
@@ -140,6 +146,11 @@ def _read_together(columns: Sequence[Column], texts: Sequence[Column]) -> list[C
     pooled = replace(concatenate_columns(texts), categorical=any(column.categorical for column in texts))
     read = pooled if pooled.categorical else read_texts(pooled)
     if read.kind == "text":
+        alone = [column if column.categorical else read_texts(column) for column in texts]
+        words = [not any(looks_like(level) for level in column.used_levels()) for column in texts]
+        if any(words) and any(column.kind != "text" for column in alone):
+            # Nothing but words here and nothing but numbers there: these are columns of different types.
+            return [column if column.kind != "text" else read_texts(column) for column in columns]
         width = None if pooled.categorical else code_width(tuple(pooled.used_levels()))
         return [_as_text(column, pooled, width, read.remark) for column in columns]
     place = dict(zip(pooled.levels, _values_of_levels(read, pooled), strict=True))

@@ -328,17 +328,17 @@ def _as_matrix(source: Source, argument: str) -> Array:
     return values
 
 
-def check_content(source: Source, *, any_text: bool = False) -> Source:
+def check_content(source: Source, *, alone: bool = True) -> Source:
     """The source once its values are checked, without the rows to be dropped, and with features where wanted.
 
-    With ``any_text``, a column of text may have as many different values as it likes.
+    With ``alone`` it is checked by itself whether columns hold free text; a reference has decided that for batches.
     """
     content, missing = source.content, source.options.missing
     if isinstance(content, Images):
         check_finite(content.pixels, source.label)
         return _add_features(source, content)
     if isinstance(content, Table):
-        free_text = any_text or source.options.features is not None
+        free_text = not alone or source.options.features is not None
         check_table(content, source.label, missing, source.numbers, free_text=free_text)
         gaps = content.missing if missing == "drop" else None
     else:

@@ -215,7 +215,7 @@ class Schema:
             source = self._as_rows(self._select(source))
         _complain(deviations, strictness, source.label)
         try:
-            source = check_content(source, any_text=True)
+            source = check_content(source, alone=False)
         except InputError as error:
             if "missing" not in error.options:
                 raise

@@ -148,8 +148,9 @@ class Schema:
         - ``texts``, by which deviations are counted, and ``notes``: they are reported, and not computed with;
         - whether the reference is refused (free text, missing values): then there is no test, and no false alarm.
 
-        The type of a column of a text file is decided on all rows, as it is read. It depends on the rows that are
-        compared only where all of its values are numbers except for some that are too rare to be in the sketch.
+        One choice may depend on rows that are compared: the type of a column that came as text is decided on all rows,
+        as it is read. If all of its values in the sketch are numbers, and a few other rows have texts, it is text
+        because of these. Each of the two ways to read it gives an exact test; the choice is not covered by that.
         """
         if not isinstance(opened, Source):
             return cls("rows", most_numbers(opened), _plain_units(opened, None, None), None, None), opened, ()
@@ -188,8 +189,8 @@ class Schema:
     ) -> ReadBatch:
         """The rows of a batch as numbers.
 
-        Whether it is refused does not depend on how often which of its values occur: a stream without the batches that
-        look odd would not be a sample of the distribution any more.
+        The number of different texts of a column, and whether most of them are numbers, is not looked at: a reference
+        has decided what it holds, and a stream without the batches that look otherwise would have another distribution.
         """
         if strictness not in ("strict", "normal", "lenient"):
             raise InputError(f"schema={strictness!r} is not known. Choose 'strict', 'normal' or 'lenient'.")

@@ -153,7 +153,9 @@ class Reference:
         """Test whether a batch comes from the distribution of the reference.
 
         The p-value is exact, whatever the size of the batch and the types of its columns, if all rows of the reference
-        and of the batch are independent.
+        and of the batch are independent. One exception: whether a column that came as text holds numbers or categories
+        is decided on all rows of the reference. If it is decided by texts that are too rare to be among the rows that
+        features are fitted on, exactness is not guaranteed.
 
         Parameters
         ----------

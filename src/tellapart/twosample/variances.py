@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -97,7 +98,7 @@ def sum_variances(rows: LabelledRows, places: Places, moments: Moments, compute:
     )
     spread = _find_spread(found, n)
     ends = np.cumsum([0, width, width, width, pairs])
-    of = [spread.some(slice(start, end)) for start, end in zip(ends, ends[1:], strict=False)]
+    of = [spread.some(slice(start, end)) for start, end in pairwise(ends.tolist())]
     crowding = of[2].variance / np.maximum(mean_squares, 1e-300)
     crowding = np.where(of[2].variance > 0, crowding, 1.0)
     return Variances(shift, of[0].variance, of[1].variance, of[3].variance, crowding, *of)
@@ -345,7 +346,7 @@ def _within_strata(influence: RowInfluence, rows: LabelledRows, strata: Array, c
 def _sum_totals(
     influence: RowInfluence, rows: LabelledRows, numbers: Array, factor: Array
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Of totals of the rows with each number, each row times its factor: squares, fourth powers, and squares by sample."""
+    """Squares, fourth powers, and squares by sample, of totals of the rows with each number, times their factors."""
     width, samples = influence.width, rows.samples
     count = (int(numbers.max()) + 1) * samples
     places, factors = torch.from_numpy(numbers * samples + rows.labels), torch.from_numpy(factor)[:, None]

@@ -288,15 +288,20 @@ def _shared_shape(parts: Array, sizes: Array) -> float:
 
 
 def share_interval(shares: Array, sizes: Array, quantile: float = Z_95) -> tuple[float, float]:
-    """The interval of a difference of two shares (Newcombe 1998, method 10, of Wilson's intervals).
+    """The interval of a difference of two shares (Newcombe 1998, method 11: of Wilson's, corrected for continuity).
 
-    >>> [round(end, 3) for end in share_interval(np.array([48 / 80, 56 / 70]), np.array([80, 70]))]
-    [0.052, 0.334]
+    >>> [round(end, 4) for end in share_interval(np.array([48 / 80, 56 / 70]), np.array([80, 70]))]
+    [0.0428, 0.3422]
     """
-    square = quantile**2
-    middle = (shares + square / (2 * sizes)) / (1 + square / sizes)
-    width = quantile * np.sqrt(shares * (1 - shares) / sizes + square / (4 * sizes**2)) / (1 + square / sizes)
-    return _difference(shares, middle - width, middle + width)
+    n, p, square = sizes, shares, quantile**2
+    low, high = (
+        (2 * n * p + square + side * (1 + quantile * np.sqrt(np.maximum(root, 0.0)))) / (2 * (n + square))
+        for side, root in (
+            (-1, square - 2 - 1 / n + 4 * p * (n * (1 - p) + 1)),
+            (1, square + 2 - 1 / n + 4 * p * (n * (1 - p) - 1)),
+        )
+    )
+    return _difference(shares, np.where(p <= 0, 0.0, low), np.where(p >= 1, 1.0, high))
 
 
 def correlation_interval(correlations: Array, spread: Spread, rows: Array) -> tuple[float, float] | None:

@@ -290,7 +290,7 @@ def _shares(rows: LabelledRows, numbers: Array) -> Array:
     """The share of each sample that each number has, by the weights of its rows: (numbers, samples)."""
     found = np.zeros((int(numbers.max()) + 1, rows.samples))
     np.add.at(found, (numbers, rows.labels), 1.0 if rows.weights is None else rows.weights)
-    return found / np.maximum(found.sum(0), 1e-300)
+    return np.asarray(found / np.maximum(found.sum(0), 1e-300))
 
 
 def _leave_out(rows: LabelledRows, numbers: Array, shares: Array) -> Array:

@@ -156,6 +156,8 @@ def fold_auc(
     )
     free_of_variance = min(by_size, 3 * variance**2 / max(float((total**4).sum()), 1e-300))
     smaller = min(len(np.unique(units[labels == k])) for k in (0, 1))
+    if smaller < 2:  # one group says nothing of how much groups differ
+        return auc, (0.0, 1.0)
     return auc, auc_interval(auc, variance * (1 + _AGAIN * min(1.0, noise)), smaller, free_of_variance)
 
 
@@ -185,7 +187,7 @@ def _influences(
     share = np.bincount(of_row)[of_row] / size
     left_out = np.sqrt((count - 1) / np.maximum(count, 1))[cells] / np.maximum(1 - share, 1e-9)
     factor = np.where(single, np.where(both, np.sqrt(0.5), 1.0), left_out)
-    return weights[folds] * (placed - centre) / size, np.where(sizes.all(1)[folds], factor, 0.0)
+    return weights[folds] * (placed - centre) / size, np.where(sizes.min(1)[folds] > 0, factor, 0.0)
 
 
 def _thin(folds: Array, count: int, rng: np.random.Generator) -> Array:

@@ -30,10 +30,13 @@ def sizes(few):
 
 
 def check(rate, repetitions):
-    """Within 93 to 97 %, and as much more as chance allows where repetitions are few."""
+    """Within 93 to 99 %, and as much more as chance allows where repetitions are few.
+
+    Intervals of columns hold for location and scale together, so that each alone covers in some 97.5 %.
+    """
     print(f"covered {rate:.3f} of {repetitions}")
     chance = 0 if repetitions >= 1000 else 3 * math.sqrt(0.95 * 0.05 / repetitions)
-    assert 0.93 - chance <= rate <= 0.97 + chance, rate
+    assert 0.93 - chance <= rate <= 0.99 + chance, rate
 
 
 def draw(rng, n, heavy):

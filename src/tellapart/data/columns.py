@@ -15,6 +15,7 @@ import numpy as np
 from .._util.errors import InputTypeError
 from .._util.text import printable, shorten
 from .arrays import Array, check_exact, fits_single
+from .precision import DOUBLE, precision_of, round_array
 from .written import are_codes, looks_like, read_written
 
 ColumnKind: TypeAlias = Literal["number", "boolean", "date", "text"]
@@ -48,6 +49,8 @@ class Column:
         Whether the user said that these are categories, so that numbers among them are no mistake.
     single
         Whether float32 holds every value exactly.
+    precision
+        Significant bits of the type that numbers were stored in.
     remark
         How it was read, where that is worth saying.
     """
@@ -58,6 +61,7 @@ class Column:
     levels: tuple[str, ...] = ()
     categorical: bool = False
     single: bool = False
+    precision: int = DOUBLE
     remark: str = ""
 
     def __len__(self) -> int:
@@ -71,6 +75,12 @@ class Column:
     def take(self, rows: Array) -> Column:
         """Some of the rows."""
         return replace(self, values=self.values[rows])
+
+    def rounded(self, precision: int) -> Column:
+        """The same column with numbers in the precision of another; see `round_array`."""
+        if self.kind != "number" or precision >= self.precision:
+            return self
+        return replace(self, values=round_array(self.values, precision), precision=precision)
 
     def cell(self, i: int) -> str:
         """The value of row ``i`` as text; what is missing is empty.
@@ -116,7 +126,8 @@ def column_from_array(name: str, array: Array, label: str, *, categorical: bool 
         return Column(name, "boolean", array.astype(np.float64), single=True)
     if kind in "iuf":
         check_exact(array, f"{label}: column {name!r}")
-        return Column(name, "number", array.astype(np.float64), single=fits_single(array.dtype))
+        bits = precision_of(array.dtype)
+        return Column(name, "number", array.astype(np.float64), single=fits_single(array.dtype), precision=bits)
     if kind in "mM":
         days = array.astype(f"{kind}8[us]").astype(np.int64) / 86_400e6
         return Column(name, "date" if kind == "M" else "number", np.where(np.isnat(array), np.nan, days))

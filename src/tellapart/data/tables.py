@@ -45,6 +45,11 @@ class Table:
         """Whether every column holds numbers, or yes and no."""
         return all(column.kind in ("number", "boolean") for column in self.columns)
 
+    @property
+    def precision(self) -> Array:
+        """Significant bits of the type that each column was stored in."""
+        return np.array([column.precision for column in self.columns])
+
     def take(self, rows: Array) -> Table:
         """Some of the rows."""
         return Table(tuple(column.take(rows) for column in self.columns))

@@ -16,6 +16,7 @@ from ..._util.extras import extra
 from ..arrays import Array
 from ..frames import open_frame, table_from_frame
 from ..lazy import Lazy, Stored
+from ..precision import precision_of
 from ..stores import Spooled
 from ..tables import select_columns, unique_names
 from .base import Format, Opened, Request
@@ -73,8 +74,16 @@ class Parts:
 
     in_file = True
 
-    def __init__(self, paths: list[Path], label: str, names: tuple[str, ...], rows: int, dtype: np.dtype[Any]) -> None:
-        self.paths, self.label, self.names, self.dtype = paths, label, names, dtype
+    def __init__(
+        self,
+        paths: list[Path],
+        label: str,
+        names: tuple[str, ...],
+        rows: int,
+        dtype: np.dtype[Any],
+        precision: Array,
+    ) -> None:
+        self.paths, self.label, self.names, self.dtype, self.precision = paths, label, names, dtype, precision
         self.shape: tuple[int, ...] = (rows, len(names))
 
     @classmethod
@@ -96,11 +105,14 @@ class Parts:
         types = [schema.field(name).type for schema in schemas for name in names]
         if not all(str(kind).startswith(("int", "uint", "float", "double", "halffloat", "bool")) for kind in types):
             return None
-        return cls(paths, label, names, rows, np.result_type(*(kind.to_pandas_dtype() for kind in types)))
+        dtypes = [np.dtype(kind.to_pandas_dtype()) for kind in types]
+        bits = np.array([precision_of(dtype) for dtype in dtypes]).reshape(len(schemas), -1).min(axis=0)
+        return cls(paths, label, names, rows, np.result_type(*dtypes), bits)
 
     def with_columns(self, names: tuple[str, ...]) -> Parts:
         """The same files with their columns in this order."""
-        return Parts(self.paths, self.label, names, self.shape[0], self.dtype)
+        order = [self.names.index(name) for name in names]
+        return Parts(self.paths, self.label, names, self.shape[0], self.dtype, self.precision[order])
 
     def blocks(self) -> Iterator[Array]:
         """All rows, some at a time; NaN where a value is missing."""

@@ -149,12 +149,14 @@ def unique_names(names: Iterable[str]) -> tuple[str, ...]:
     ('a', 'b', 'a (2)')
     """
     taken: set[str] = set()
+    counts: dict[str, int] = {}
     found = []
     for name in names:
-        new, count = name, 1
+        new = name
         while new in taken:
-            count += 1
-            new = f"{name} ({count})"
+            # Counting goes on where it ended: many columns of one name take linear time.
+            counts[name] = counts.get(name, 1) + 1
+            new = f"{name} ({counts[name]})"
         taken.add(new)
         found.append(new)
     return tuple(found)

@@ -75,8 +75,9 @@ def split_vectors(name: str, series: Any, label: str) -> list[Column]:
     found = np.full((width, sum(map(len, chunks))), np.nan)
     single, precision = True, DOUBLE
     for chunk in chunks:
-        values = chunk.flatten().to_numpy(zero_copy_only=False)
-        check_exact(values, f"{label}: column {name!r}")
+        flat = chunk.flatten()
+        check_exact(flat.drop_null().to_numpy(zero_copy_only=False), f"{label}: column {name!r}")
+        values = flat.to_numpy(zero_copy_only=False)
         single, precision = single and fits_single(values.dtype), min(precision, precision_of(values.dtype))
         there = start + np.flatnonzero(chunk.is_valid().to_numpy(zero_copy_only=False))
         found[:, there] = values.reshape(-1, width).T

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from .._util.errors import InputError
 from .._util.rng import RNG
-from .arrays import Array, as_array, check_finite, check_rows, iterate_blocks
+from .arrays import Array, as_array, check_exact, check_finite, check_rows, iterate_blocks
 from .columns import Column
 from .features import apply_features
 from .formats import Opened, Request, find_format
@@ -273,6 +273,7 @@ def _make_content(opened: Opened, label: str) -> Rows | Table | Images:
         return content
     values = as_array(content, label)
     check_rows(values.shape, label)
+    check_exact(values, label)
     images = as_images(values, label) if values.ndim > 2 else None
     return images or Rows(values.reshape(len(values), -1), opened.names, stored=opened.precision)
 

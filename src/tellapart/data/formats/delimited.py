@@ -39,7 +39,7 @@ _LONGEST_WORD = 12
 #: Cells that are changed where they are read as numbers: those with a zero in front, and whole numbers beyond 2**53.
 _LOSSY = r"^\s*(?:0|[+-]?\d{15})\d"
 #: An empty cell is missing; words are left to `read_texts`, which reads the texts of all formats.
-_TYPED = {"keep_default_na": False, "na_values": [""], "low_memory": False, "float_precision": "round_trip"}
+_TYPED = {"keep_default_na": False, "na_values": [""], "low_memory": False}
 _TEXTS = {"keep_default_na": False, "na_filter": False}
 
 
@@ -91,6 +91,9 @@ def _read(pandas: Any, request: Request, encoding: str) -> Opened:
         "skipinitialspace": True,
         "header": None,
     }
+    # Since pandas 3.1 each number is the float nearest to it; before, on request.
+    old = tuple(map(int, pandas.__version__.split(".")[:2])) < (3, 1)
+    typed = _TYPED | ({"float_precision": "round_trip"} if old else {})
     of_row = len(head.encode()) / max(1, head.count("\n")) + _BYTES_PER_CELL * len(keep)
     if max_rows is None:
         # Cells of each byte, as far as the first part of the file tells.
@@ -105,7 +108,7 @@ def _read(pandas: Any, request: Request, encoding: str) -> Opened:
             warnings.simplefilter("error", pandas.errors.ParserWarning)
             if max_rows is None:
                 with _open_rows(request, encoding, layout) as rows:
-                    frame = pandas.read_csv(rows, **_TYPED, **options)
+                    frame = pandas.read_csv(rows, **typed, **options)
                 numbers = np.arange(len(frame))
                 doubtful = _find_doubtful(frame, lambda: _has_leading_zero(request.data, encoding, layout.separator))
                 texts = frame
@@ -116,7 +119,7 @@ def _read(pandas: Any, request: Request, encoding: str) -> Opened:
             else:
                 texts, numbers = _read_some(pandas, request, of_row, options, encoding, layout)
                 again = io.StringIO(texts.to_csv(index=False, header=False))
-                frame = pandas.read_csv(again, header=None, names=list(texts.columns), decimal=layout.decimal, **_TYPED)
+                frame = pandas.read_csv(again, header=None, names=list(texts.columns), decimal=layout.decimal, **typed)
                 doubtful = _find_doubtful(frame, lambda: True)
     except (pandas.errors.ParserError, pandas.errors.ParserWarning) as error:
         reason = re.sub(r"^.*C error: ", "", str(error).strip().splitlines()[0]).rstrip(".")

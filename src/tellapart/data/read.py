@@ -13,7 +13,7 @@ from torch import Tensor
 
 from .._util.errors import InputError
 from .._util.rng import RNG
-from .arrays import Array, as_array, check_finite, check_rows, iterate_blocks
+from .arrays import Array, as_array, check_exact, check_finite, check_rows, iterate_blocks
 from .columns import Column
 from .features import apply_features
 from .formats import Opened, Request, find_format
@@ -273,8 +273,9 @@ def _make_content(opened: Opened, label: str) -> Rows | Table | Images:
         return content
     values = as_array(content, label)
     check_rows(values.shape, label)
+    check_exact(values, label)
     images = as_images(values, label) if values.ndim > 2 else None
-    return images or Rows(values.reshape(len(values), -1), opened.names)
+    return images or Rows(values.reshape(len(values), -1), opened.names, stored=opened.precision)
 
 
 def _select_coordinates(source: Source) -> Source:
@@ -286,7 +287,8 @@ def _select_coordinates(source: Source) -> Source:
         argument = "columns" if options.columns is not None else "drop"
         raise InputError(f"{argument}= is for tables and rows, but {source.label} holds images.")
     keep = select_columns(source.columns, source.label, options.columns, options.drop)
-    return replace(source, content=Rows(content.values[:, keep], tuple(source.columns[k] for k in keep)))
+    names = tuple(source.columns[k] for k in keep)
+    return replace(source, content=replace(content, values=content.values[:, keep], names=names))
 
 
 def _shape_images(source: Source) -> Source:

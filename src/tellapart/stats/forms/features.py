@@ -171,7 +171,7 @@ class FeaturePlan:
         if self.components is not None and self.component_ranks is not None:
             found.append(ComponentFamily(self.components, self.component_ranks, self.numeric, self.scaled))
         if self.ranks is not None:
-            found.append(CoordinateFamily(len(self.numeric)))
+            found.append(CoordinateFamily(self.ranks))
             if self.pairs is not None:
                 found.append(PairFamily(self.pairs, self.ranks.rows))
         return found

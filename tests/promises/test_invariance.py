@@ -34,7 +34,7 @@ def outcome(result):
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_options_that_change_nothing_change_nothing(name, rows=40, permutations=99):
+def test_options_that_change_nothing_change_nothing(name):
     """Bits: one stratum, groups of single rows, a constant column, a factor of 2¹⁰, jitter that keeps all ranks.
 
     These lead to the same computation: the design restricts nothing, a constant column is 0 in every distance and has
@@ -42,6 +42,7 @@ def test_options_that_change_nothing_change_nothing(name, rows=40, permutations=
     columns are taken in another order) and a factor of 1000; p may then differ by single labellings, which are tied up
     to rounding with the observed one. Jitter that breaks ties is another problem, and not compared.
     """
+    rows, permutations = 40, 99
     kind, rng = KINDS[name], np.random.default_rng(3)
     A, B = (kind.draw(rng, (rows, 3), 0.0) for _ in range(2))
     B[:, 0] = kind.draw(rng, rows, kind.effect / 3)
@@ -80,8 +81,8 @@ def test_a_constant_column_changes_nothing_with_many_rows():
     """Not the number of landmarks, which depends on that of the columns, nor the bandwidths."""
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(2, 2100, 3))
-    plain, more = (ta.two_sample_test(*(np.c_[Z, ones] for Z in (X, Y)), 19, rng=0) for ones in (X[:, :0], X[:, :1] ** 0))
-    assert outcome(plain) == outcome(more)
+    more = (np.c_[Z, np.ones(len(Z))] for Z in (X, Y))
+    assert outcome(ta.two_sample_test(X, Y, 19, rng=0)) == outcome(ta.two_sample_test(*more, 19, rng=0))
 
 
 # --- exchanges that change nothing --------------------------------------------------------------------------------
@@ -185,17 +186,18 @@ def compare_power(name, among, repetitions, rows=100, columns=64, permutations=1
 @pytest.mark.full
 @pytest.mark.parametrize("among", [False, True], ids=["of its kind", "a normal one"])
 @pytest.mark.parametrize("name", KINDS)
-def test_rank_tests_with_bonferroni_are_never_far_ahead(name, among, repetitions=100):
+def test_rank_tests_with_bonferroni_are_never_far_ahead(name, among):
     """One column of 64 differs: one of its kind, or a normal one among columns of this kind.
 
-    The test looks in many more ways than a rank test of each column, and pays for it alike on every kind of column: a
-    rank test made for the one difference that there is rejects in about .2 more of the runs. That is what is allowed,
-    and .15 beyond that, which is about three standard errors.
+    The test looks in many more ways than at ranks of single columns, and pays for it. Where one column of 64 differs in
+    location only, single tests reject in up to about .2 more of the runs than adjusted p-values of columns do, and in
+    up to about .3 more than the whole test. These are prices of its design; a kind of column on which it costs more
+    than .15 beyond that (three standard errors of 100 runs) is one on which something is wrong.
     """
-    single, omnibus, named = compare_power(name, among, repetitions)
+    single, omnibus, named = compare_power(name, among, repetitions=100)
     print(f"{name:22} single tests {single:.2f}, p ≤ .05 {omnibus:.2f}, adjusted p ≤ .05 {named:.2f}")
-    assert omnibus >= single - 0.35
-    assert named >= single - 0.30
+    assert omnibus >= single - 0.3 - 0.15
+    assert named >= single - 0.2 - 0.15
 
 
 # --- the level ----------------------------------------------------------------------------------------------------
@@ -211,15 +213,15 @@ def rejections(name, repetitions, m, n, columns, **options):
 
 
 @pytest.mark.parametrize("name", ["zeros in 60 %", "zeros in 90 %"])
-def test_the_level_of_zero_inflated_columns(name, repetitions=100):
+def test_the_level_of_zero_inflated_columns(name):
     """At most .05, and four standard errors."""
-    assert rejections(name, repetitions, 14, 10, 4) <= 0.05 + 4 * (0.05 * 0.95 / repetitions) ** 0.5
+    assert rejections(name, 100, 14, 10, 4) <= 0.05 + 4 * (0.05 * 0.95 / 100) ** 0.5
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("name", [name for name, kind in KINDS.items() if kind.ties and name not in ("text", "dates")])
 @pytest.mark.parametrize("design", ["rows", "uneven", "pairs", "groups", "strata"])
-def test_the_level_of_tied_columns(name, design, repetitions=600):
+def test_the_level_of_tied_columns(name, design):
     """At most .05, and four standard errors: few rows, few draws."""
     m, n = {"uneven": (40, 12)}.get(design, (24, 24))
     options = {
@@ -227,6 +229,7 @@ def test_the_level_of_tied_columns(name, design, repetitions=600):
         "groups": {"groups": np.repeat(np.arange(16), 3)},
         "strata": {"strata": np.tile(np.arange(4), 12)},
     }.get(design, {})
+    repetitions = 600
     rate = rejections(name, repetitions, m, n, 5, **options)
     print(f"{name:22} {design:8} {rate:.3f}")
     assert rate <= 0.05 + 4 * (0.05 * 0.95 / repetitions) ** 0.5

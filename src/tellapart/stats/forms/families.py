@@ -35,8 +35,8 @@ Sums: TypeAlias = Mapping[Member, tuple[Tensor, Tensor]]
 _Described: TypeAlias = tuple[tuple[int, ...], str, int]
 
 _KINDS = ("location", "scale", "shape", "shape")
-#: Squares that are on average below this, where those of rows that are exchanged one by one are 1, are rounding: sums of
-#: float32 leave about 1e-11, and one row of n that differs between groups leaves 1 / n.
+#: Squares whose average is below this are rounding; that of rows which are exchanged one by one is 1. Sums of float32
+#: leave about 1e-11, and one row of n that differs between groups leaves 1 / n.
 _NOTHING = 1e-8
 #: A column is said to differ in location or scale where that says at least this much of what its shape says.
 _PLAIN = 0.3

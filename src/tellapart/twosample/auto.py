@@ -300,7 +300,7 @@ def _notes(verdict: Verdict, floor: float, width: int, effects: Effects) -> list
     if verdict.left_out:
         notes.append(f"{verdict.left_out:,} of {width:,} columns were not looked at one by one, but jointly only.")
     if not verdict.families:
-        notes.append("All columns are constant: there is nothing to compare.")
+        notes.append("Every relabelling gives the same rows, or all columns are constant: there is nothing to compare.")
     return notes
 
 

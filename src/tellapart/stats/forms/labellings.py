@@ -149,6 +149,9 @@ def draw_labellings(
         Only groups with the same number of rows are exchanged.
     """
     strata = None if strata is None else np.unique(strata, return_inverse=True)[1].reshape(-1)
+    # One stratum of all rows, and groups of one row each, restrict nothing: the draws are then those without them.
+    strata = None if strata is None or not strata.any() else strata
+    groups = None if groups is None or len(np.unique(groups)) == len(groups) else groups
     exchange = find_exchange(labels, groups, strata, equal_groups)
     samples = int(labels.max()) + 1
     counts = exchange.counts(samples)

@@ -13,7 +13,7 @@ follows treats all labellings alike, so that the rank of the observed one is an 
 
 from .families import Part
 from .features import Layout
-from .labellings import Labellings, NothingToExchange, draw_labellings
+from ..labellings import Labellings, NothingToExchange, draw_labellings
 from .scores import tied_up_to
 from .verdict import FamilyVerdict, Pooled, Verdict, judge_rows, pool_rows
 

@@ -19,7 +19,7 @@ from .constants import FLAT, HALF_WEIGHT, IMAGE_WEIGHTS, MANY, UNEVEN, WEIGHTS
 from .contrasts import Contrasts
 from .families import Answer, Judge, Part
 from .features import FeaturePlan, Layout, draw_sketch
-from .labellings import Labellings
+from ..labellings import Labellings
 from .members import Member
 from .scores import align, power_mean, rank_pvalue
 from .spectral import SpectralForms, spectral_forms

@@ -75,6 +75,11 @@ def describe_floor(floor: float) -> str:
     )
 
 
+def note_floor(floor: float) -> tuple[str, ...]:
+    """The same as a note, where it is so."""
+    return (describe_floor(floor),) if floor > USUAL_LEVEL else ()
+
+
 def warn_of_floor(floor: float, stacklevel: int = 3) -> None:
     """Warn of a test that cannot find anything."""
     if floor > USUAL_LEVEL:

@@ -22,7 +22,7 @@ from ..data.options import check_reading
 from ..engine import Compute, MemoryLike, computing
 from ..kernels import Kernel, as_kernel
 from ..stats.forms import Layout, NothingToExchange, Verdict, draw_labellings, judge_rows, pool_rows
-from ..stats.pvalues import USUAL_LEVEL, check_draws, describe_floor, warn_of_floor
+from ..stats.pvalues import USUAL_LEVEL, check_draws, note_floor, warn_of_floor
 from .designs import Design, check_paired
 from .effects import Effects
 from .findings import Findings, KSampleResult, PairwiseTest, TwoSampleResult, holm
@@ -291,9 +291,7 @@ def _with_names(verdict: Verdict, effects: Effects) -> dict[str, Any]:
 
 
 def _notes(verdict: Verdict, floor: float, width: int, effects: Effects) -> list[str]:
-    notes = [] if effects.weights is None else [_STRATA]
-    if floor > USUAL_LEVEL:
-        notes.append(describe_floor(floor))
+    notes = [*([] if effects.weights is None else [_STRATA]), *note_floor(floor)]
     if verdict.left_out:
         notes.append(f"{verdict.left_out:,} of {width:,} columns were not looked at one by one, but jointly only.")
     if not verdict.families:

@@ -20,7 +20,7 @@ from ..learning import Criterion
 from ..learning.fitting import Settings, learn_kernel
 from ..learning.splits import Split, split_rows
 from ..stats.nulls import Binned, Null, NullLike, Permutation, as_null
-from ..stats.pvalues import COMBINATIONS, check_draws
+from ..stats.pvalues import COMBINATIONS, check_draws, note_floor, warn_of_floor
 from .fixed import check_permutations, run_test, run_witness_test
 from .opening import Standardise, open_points
 from .results import LearnedTest, SplitResult
@@ -111,7 +111,7 @@ def learned_test(
         check_permutations(permutations, chosen)
     start = time.perf_counter()
     seed = seed_of(rng)
-    x, y = open_points(
+    x, y, notes = open_points(
         X, Y, kernel, at_least=2, standardise=standardise, seed=seed, max_memory=max_memory, reading=reading
     )
     shared = find_shared_rows(hash_rows(x), hash_rows(y))
@@ -121,7 +121,8 @@ def learned_test(
     with computing(max_memory, cluster, progress, threads, title="learned_test") as compute:
         found = run_learned_test(x, y, kernel, settings, splits, chosen, permutations, seed, compute, combination)
     check_unchanged(x, y)
-    return replace(found, seconds=time.perf_counter() - start)
+    warn_of_floor(found.pvalue_floor)
+    return replace(found, seconds=time.perf_counter() - start, notes=(*notes, *found.notes))
 
 
 def run_learned_test(
@@ -143,7 +144,7 @@ def run_learned_test(
         for k, split in enumerate(splits)
     )
     pvalues, swap = [half.test.pvalue for half in halves], len(splits) > 1
-    return LearnedTest(
+    found = LearnedTest(
         pvalue=COMBINATIONS[combination](pvalues) if swap else pvalues[0],
         halves=halves,
         combination=combination if swap else None,
@@ -151,6 +152,7 @@ def run_learned_test(
         seed=seed,
         seconds=time.perf_counter() - start,
     )
+    return replace(found, notes=note_floor(found.pvalue_floor))
 
 
 def _learn_and_test(

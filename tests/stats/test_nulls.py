@@ -607,9 +607,15 @@ def test_every_kind_of_rng():
         ({"null": Permutation([1, 2, 3])}, "groups must have one label for each of the 24 rows"),
         ({"null": Permutation(strata=[1, 2, 3])}, "strata must have one label for each of the 24 rows"),
         ({"null": Permutation(np.zeros(24))}, "A group must lie in one sample"),
-        ({"null": Permutation(np.repeat([0, 1, 2, 3], [6, 6, 4, 8]), equal_groups=True)}, "There is nothing to exchange: no group may change places"),
+        (
+            {"null": Permutation(np.repeat([0, 1, 2, 3], [6, 6, 4, 8]), equal_groups=True)},
+            "There is nothing to exchange: no group may change places",
+        ),
         ({"null": Permutation(np.repeat([0, 1], 12), np.arange(24))}, "A group must lie in one stratum"),
-        ({"null": Permutation(strata=np.repeat([0, 1], 12))}, "There is nothing to exchange: no stratum has rows of two samples"),
+        (
+            {"null": Permutation(strata=np.repeat([0, 1], 12))},
+            "There is nothing to exchange: no stratum has rows of two samples",
+        ),
         ({"null": Permutation}, "null must be a null distribution such as"),
         ({"precision": "half"}, "precision must be 'single' or 'double'"),
         ({"null": Binned(bins=2)}, "bins must be between 4 and the number of rows"),

@@ -25,6 +25,7 @@ from ..stats.pvalues import rejects
 from .designs import Design, check_paired
 from .labels import open_with_labels
 
+
 @dataclass(frozen=True, eq=False)
 class EquivalenceResult(Shown):
     """The outcome of `equivalence_test`.

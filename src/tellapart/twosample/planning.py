@@ -135,7 +135,9 @@ class Plan(Shown):
         m, n = self.pilot_rows
         if not self.established:
             low, _ = self.rows_interval
-            least = "" if math.isinf(low) else f" If what it shows is real, a study needs {math.ceil(low):,} rows or more."
+            least = (
+                "" if math.isinf(low) else f" If what it shows is real, a study needs {math.ceil(low):,} rows or more."
+            )
             return (
                 f"The pilot ({m:,} + {n:,} rows) does not establish a difference (p = {self.pilot_pvalue:.3g}): it is "
                 f"not enough to plan a study, as no number of rows may be enough.{least}"

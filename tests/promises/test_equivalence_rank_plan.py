@@ -1,4 +1,4 @@
-"""What `equivalence_test`, `rank`, `plan` and tests of groups promise, by simulation: reduced here, whole in the full run."""
+"""What `equivalence_test`, `rank`, `plan` and tests of groups promise, by simulation."""
 
 from __future__ import annotations
 

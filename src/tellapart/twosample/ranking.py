@@ -296,8 +296,8 @@ def _note_few(names: Sequence[str], points: Sequence[Points]) -> list[str]:
     if not few:
         return []
     return [
-        f"Few rows are compared of {', '.join(few)}: the p-values are approximate below {FEW} rows. In simulations with "
-        "8 to 20 rows, 6 % of models that are equally far from the reference were told apart at level 0.05."
+        f"Few rows are compared of {', '.join(few)}: below {FEW} rows the p-values are approximate. In simulations "
+        "with 8 to 20 rows, 6 % of models that are equally far from the reference were told apart at level 0.05."
     ]
 
 

@@ -113,12 +113,6 @@ def run(options: argparse.Namespace) -> int:
         **computing(options),
     }
     if options.cost:
-        if test == "auto":
-            raise InputError(
-                "The automatic test takes time that is linear in the rows: there is nothing to estimate.",
-                "Name a learned test with {test}.",
-                test="ard",
-            )
         del settings["progress"]
         say(str(criticism.compare_cost(x, y, test, **settings)))
         say("Learning comes on top. With --test rbf, it too grows with the square of the rows.")

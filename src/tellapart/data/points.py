@@ -119,7 +119,21 @@ def as_points(
     paired
         Whether row i of X and row i of Y belong together.
     """
-    options = replace(_check_options(reading), paired=paired)
+    x, y, _ = open_points(X, Y, _check_options(reading), at_least, names, standardise, paired)
+    return x, y
+
+
+def open_points(
+    X: Any,
+    Y: Any,
+    options: ReadOptions,
+    at_least: int,
+    names: tuple[str, str],
+    standardise: Standardise,
+    paired: bool,
+) -> tuple[Points, Points, tuple[str, ...]]:
+    """The same for options that are checked, and notes on what was done to the samples."""
+    options = replace(options, paired=paired)
     for data, name in zip((X, Y), names, strict=True):
         check_path(data, name)
     x: Points | None = _open_lazy(X, names[0], options, standardise)
@@ -130,12 +144,14 @@ def as_points(
         x = _points_from_memory(X, names[0], options)
     if x is None or y is None:
         pair = _as_pair(X, Y, at_least, names, None, standardise, options)
-        return pair[0].values, pair[1].values
+        sources = [part.shown for part in pair if isinstance(part.shown, Source)]
+        notes = dict.fromkeys(f"{source.label}: {note}" for source in sources for note in source.notes)
+        return pair[0].values, pair[1].values, tuple(notes)
     if isinstance(y, Lazy):
         y = _reorder_columns(x, y, names)
     _check_alike(x, y, names, at_least)
     x, y = to_common_type([x, y], [X, Y])
-    return x, y
+    return x, y, ()
 
 
 def open_rows(data: Any, name: str, options: ReadOptions) -> Points | None:

@@ -26,8 +26,8 @@ from ..data.schema import Deviation, Schema, Strictness, most_numbers, open_refe
 from ..engine import Compute, MemoryLike, computing
 from ..stats.forms.features import sketch_rows
 from ..stats.forms.fixed import FixedForms, judge_with
-from ..stats.pvalues import check_draws
-from .auto import run_auto, warn_of_floor
+from ..stats.pvalues import check_draws, warn_of_floor
+from .auto import run_auto
 from .constant_columns import find_constants, layout_of, mark_others, units_of
 from .contents import FORMAT, MOST, Contents, as_loaded, fingerprint, read_contents, write_contents
 from .designs import Design

@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json == "-":
         say(text)
     elif not options.quiet:
-        say(spell_notes(found.summary(options.alpha), options.parser))
+        say(spell_notes(found.summary(options.alpha), options.parser, found.notes))
     if options.json not in (None, "-"):
         atomic_write_text(options.json, text + "\n")
     if options.report is not None:

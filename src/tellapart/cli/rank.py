@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> None:
         progress=False if options.quiet else None,
         **reading(options) | {"max_rows": options.max_rows or 10_000},
     )
-    write_output(options, found, spell_notes(found.summary(), options.parser))
+    write_output(options, found, spell_notes(found.summary(), options.parser, found.notes))
 
 
 def _names(options: argparse.Namespace) -> list[str]:

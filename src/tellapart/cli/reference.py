@@ -58,4 +58,4 @@ def run(options: argparse.Namespace) -> None:
         kept = len(fitted.contents.rows)
         say(f"{options.out}: a reference of {len(fitted):,} rows, of which {kept:,} are kept in it.")
         for note in fitted.contents.notes:
-            say(spell_notes(f"Note: {note}", options.parser))
+            say(spell_notes(f"Note: {note}", options.parser, [note]))

@@ -74,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
         )
     # The verdict first: whatever goes wrong with the file, it is not lost.
     if not options.quiet and not to_stdout:
-        say(spell_notes(found.summary(options.alpha), options.parser))
+        say(spell_notes(found.summary(options.alpha), options.parser, found.notes))
     if options.json is not None:
         verdict = {"differ": found.reject(options.alpha), "alpha": options.alpha, "pvalue": found.pvalue}
         text = json.dumps(verdict | found.to_dict())

@@ -88,7 +88,7 @@ def run(options: argparse.Namespace) -> int:
         return groups.run(options)
     to_stdout = options.json == "-"
     # Better to fail now than after the work.
-    check_output(options)
+    check_output(options, {"A": options.A, "B": options.B})
     x, y = options.A, options.B
     if options.names is not None and len(options.names) != 2:
         given = "1 name" if len(options.names) == 1 else f"{len(options.names)} names"

@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
         flag = given.replace("_", "-")
         raise InputError(f"--{flag} is for two samples.", "Leave it out, or leave out {by}.", by=...)
     check_level(options.alpha)
-    check_output(options)
+    check_output(options, {"A": options.A})
     with warnings.catch_warnings():
         # What it warns of is among the notes of the summary.
         warnings.simplefilter("ignore", UserWarning)

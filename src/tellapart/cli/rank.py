@@ -47,7 +47,8 @@ def run(options: argparse.Namespace) -> None:
     """Rank, write the page and the numbers, print the summary."""
     from ..twosample import rank
 
-    check_output(options)
+    models = {f"MODEL {k}": model for k, model in enumerate(options.models, 1)}
+    check_output(options, {"REAL": options.real, **models})
     found = rank(
         existing(options.real),
         {name: existing(given) for name, given in zip(_names(options), options.models, strict=True)},

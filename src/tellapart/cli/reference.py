@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from .errors import spell_notes
-from .options import add_reading, count, existing, reading, seed
+from .options import add_reading, check_output, count, existing, reading, seed
 from .output import say
 
 _EXAMPLES = """\
@@ -43,6 +43,7 @@ def run(options: argparse.Namespace) -> None:
     from .._util.files import check_writable
     from ..twosample import Reference
 
+    check_output(options, {"X": options.X}, {"--out": options.out})
     check_writable(options.out, "The reference")
     fitted = Reference.fit(
         existing(options.X),

@@ -82,7 +82,12 @@ def run(options: argparse.Namespace) -> int:
     from .._util.locks import exclusive
     from ..twosample import Monitor
 
-    check_output(options)
+    lock = None if options.state is None else options.state.with_name(f".{options.state.name}.lock")
+    check_output(
+        options,
+        {"REFERENCE": options.reference, **{f"NEW {k}": new for k, new in enumerate(options.new, 1)}},
+        {"--state": options.state, "the lock of --state": lock, "--prometheus": options.prometheus},
+    )
     for path, what in ((options.state, "The state"), (options.prometheus, "The file of metrics")):
         if path is not None:
             check_writable(path, what)

@@ -33,7 +33,9 @@ def memory_budget(max_memory: Any) -> int:
         match = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*([a-z]*)\s*", max_memory.lower())
         if match is None or match[2] not in _UNITS:
             raise InputError(
-                f"{max_memory!r} is not a size of memory.", "{max_memory} takes bytes or 500MB.", max_memory=...
+                f"{max_memory!r} is not a size of memory.",
+                "{max_memory} takes bytes, or a size such as 500MB.",
+                max_memory=...,
             )
         max_memory = float(match[1]) * _UNITS[match[2]]
     if isinstance(max_memory, bool) or not isinstance(max_memory, (int, float, np.integer, np.floating)):

@@ -8,7 +8,7 @@ import warnings
 from dataclasses import replace
 
 from .errors import spell_notes
-from .options import check_output, computing, existing, reading
+from .options import check_output, computing, existing, reading, refuse_ignored
 from .output import say
 
 #: Options of `compare` that are for two samples.
@@ -31,11 +31,7 @@ def run(options: argparse.Namespace) -> int:
         raise InputError(
             "The groups of one table are compared, but there are two.", "Give one, or leave out {by}.", by=...
         )
-    usual = options.parser.get_default
-    given = next((name for name in _OF_TWO if getattr(options, name) != usual(name)), None)
-    if given is not None:
-        flag = given.replace("_", "-")
-        raise InputError(f"--{flag} is for two samples.", "Leave it out, or leave out {by}.", by=...)
+    refuse_ignored(options, _OF_TWO, "is for two samples, and --by compares the groups of one table")
     check_level(options.alpha)
     check_output(options, {"A": options.A})
     with warnings.catch_warnings():

@@ -6,7 +6,7 @@ import argparse
 import csv
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NoReturn
@@ -75,7 +75,18 @@ def names(text: str) -> list[str]:
     >>> names('age, "a, b"')
     ['age', 'a, b']
     """
-    return [name.strip() for name in next(csv.reader([text], skipinitialspace=True))]
+    try:
+        return [name.strip() for name in next(csv.reader([text], skipinitialspace=True, strict=True))]
+    except csv.Error as error:
+        raise argparse.ArgumentTypeError(f"{text!r:.80} is not a list of names: {error}") from None
+
+
+def check_names(given: Sequence[str]) -> None:
+    """Raise `InputError` if names are empty or not unique."""
+    from .._util.errors import InputError
+
+    if len(set(given)) < len(given) or not all(given):
+        raise InputError("Names must be unique and non-empty.", "Correct {names}.", names=...)
 
 
 def image_size(text: str) -> tuple[int, ...]:

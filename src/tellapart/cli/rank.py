@@ -6,7 +6,19 @@ import argparse
 from pathlib import Path
 
 from .errors import spell_notes
-from .options import add_output, add_reading, check_output, count, existing, names, reading, seed, write_output
+from .options import (
+    add_output,
+    add_reading,
+    check_names,
+    check_output,
+    count,
+    existing,
+    names,
+    reading,
+    refuse_ignored,
+    seed,
+    write_output,
+)
 
 _EXAMPLES = """\
 examples:
@@ -47,6 +59,8 @@ def run(options: argparse.Namespace) -> None:
     """Rank, write the page and the numbers, print the summary."""
     from ..twosample import rank
 
+    if options.kernel is None:
+        refuse_ignored(options, ["train"], "is for a kernel that is learned, and there is no --kernel")
     models = {f"MODEL {k}": model for k, model in enumerate(options.models, 1)}
     check_output(options, {"REAL": options.real, **models})
     found = rank(
@@ -76,8 +90,7 @@ def _names(options: argparse.Namespace) -> list[str]:
         raise InputError(
             f"There are {models}, but {len(given)} in --names.", "Give one for each with {names}.", names=...
         )
-    if len(set(given)) < len(given) or not all(given):
-        raise InputError("The names of models must differ, and say something.", "Correct {names}.", names=...)
+    check_names(given)
     return given
 
 

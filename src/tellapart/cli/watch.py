@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from .errors import explain
 from .features import add_features, make_features
-from .options import add_output, check_output, count, existing, seed, write_output
+from .options import add_output, check_output, count, existing, refuse_ignored, seed, write_output
 from .output import complain
 
 if TYPE_CHECKING:
@@ -94,6 +94,10 @@ def run(options: argparse.Namespace) -> int:
     reference = _load(options)
     # Bets need a stream to add up over. Files by themselves share alpha.
     control: Control = options.control or ("holm" if options.state is None else "anytime")
+    if control != "holm":
+        refuse_ignored(options, ["horizon"], f"is for --control holm, and this is {control}")
+    if control == "anytime":
+        refuse_ignored(options, ["deep"], "is for --control holm or bh, and this is anytime")
     horizon = options.horizon or (len(options.new) if options.state is None else 50)
     # Two at a time would each write what it knows, and forget the other's batches.
     wait = partial(complain, f"waiting for another process that is adding to {options.state}")

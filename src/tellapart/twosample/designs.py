@@ -39,20 +39,20 @@ class Design:
     ) -> Design:
         """What the user said, or a complaint about it; ``called`` may name the columns that groups and strata were."""
         paired = check_paired(paired)
+        if paired and (groups is not None or strata is not None):
+            raise InputError(
+                "The rows of pairs are exchanged.",
+                "{paired} takes neither {groups} nor {strata}.",
+                paired=True,
+                groups=...,
+                strata=...,
+            )
         sizes = [len(part) for part in mixed.points]
         codes = [_as_codes(given, sizes, name) for given, name in ((groups, "groups"), (strata, "strata"))]
         if codes[0] is not None:
             samples = np.repeat(np.arange(len(sizes)), sizes)
             _check_groups(groups, codes[0], sizes, {"sample": samples, "stratum": codes[1]}, called)
         if paired:
-            if groups is not None or strata is not None:
-                raise InputError(
-                    "The rows of pairs are exchanged.",
-                    "{paired} takes neither {groups} nor {strata}.",
-                    paired=True,
-                    groups=...,
-                    strata=...,
-                )
             if sizes[0] != sizes[1]:
                 raise InputError(
                     f"X has {sizes[0]} rows and Y has {sizes[1]}, so their rows are not pairs.",

@@ -45,6 +45,10 @@ class JSONLines(FileFormat):
             raise InputError(f"{request.label} is not UTF-8 text. Save it as UTF-8.")
         if encoding == "latin-1":
             text, notes = text.decode("latin-1").encode(), (LATIN_NOTE,)  # type: ignore[assignment]
+        # pyarrow crashes on lines that are null.
+        odd = next((k for k, line in enumerate(lines) if not line.removeprefix(b"\xef\xbb\xbf").startswith(b"{")), None)
+        if odd is not None:
+            raise InputError(f"{request.label} is not a table of JSON lines: row {numbers[odd]} is not an object.")
         if not lines:
             raise InputError(f"{request.label} is empty: it has no rows.")
         # In one piece, so that a complaint counts the rows from the first.

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .errors import explain
+from .errors import explain, spell_notes
 from .features import add_features, make_features
 from .options import add_output, check_output, count, existing, refuse_ignored, seed, write_output
 from .output import complain
@@ -129,7 +129,8 @@ def run(options: argparse.Namespace) -> int:
             if found:
                 if options.prometheus is not None:
                     atomic_write_text(options.prometheus, monitor.to_prometheus(stream=options.prometheus.stem))
-                write_output(options, monitor, "\n".join(_told(monitor, found, before)))
+                lines = "\n".join(_told(monitor, found, before))
+                write_output(options, monitor, spell_notes(lines, options.parser, found[-1].notes))
     return 2 if refused else int(options.fail_on_difference and any(one in monitor.alarms for one in found))
 
 

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-
 #: How much longer than its processor time a call may take: it waits for the machine, or for a pipe without end.
 WAITING = 10
 

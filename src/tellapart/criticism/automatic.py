@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .._util.errors import InputError
 from ..data import Encoding, Points, Sample, Source, reindex
 from ..data.arrays import Array
 from ..data.mixed import Mixed, display_names, mix_sources
@@ -84,7 +83,9 @@ def compare_automatically(request: Request, options: AutomaticOptions) -> Compar
     test = run_two_sample_test(mixed, design, request.permutations, data.kernels, seed, request.compute, request.start)
     here = request.compute.here()
     rng = np.random.default_rng([seed, 2])
-    units = find_units(data.hashes, design.units)
+    # Equal rows are one unit, which stays in one fold; where all are equal there is nothing to keep apart.
+    constant = bool((data.hashes == data.hashes[0]).all())
+    units = np.arange(len(data.hashes)) if constant else find_units(data.hashes, design.units)
     layout = Layout(x.values.shape[1], mixed.categories, mixed.image_shape)
     fit = cross_fit(_two(mixed.points), layout, data.kernels, units, rng, here)
     labels = np.repeat(np.array([0, 1], np.uint8), [len(x), len(y)])
@@ -141,8 +142,6 @@ def _prepare(request: Request, options: AutomaticOptions) -> _Prepared:
     kernels = as_kernels(options.kernels)
     points = reindex(mixed.points, np.arange(len(x) + len(y)))
     hashes = hash_rows(points)
-    if (hashes == hashes[0]).all():
-        raise InputError("Every row of both samples is the same: there is nothing to compare.")
     return _Prepared(
         sources=sources,
         samples=(x, y),

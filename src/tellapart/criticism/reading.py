@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from .._util.errors import InputError
+from .._util.errors import InputError, note_after
 from ..data import Encoding, Sample, Source
 from ..data.arrays import Array
 from ..data.labels import take_label_columns
@@ -75,7 +75,7 @@ class Prepared:
     @property
     def notes(self) -> tuple[str, ...]:
         """What was done to the data on the way."""
-        return tuple(f"{source.label}: {note}" for source in self.sources for note in source.notes)
+        return tuple(note_after(f"{source.label}: ", note) for source in self.sources for note in source.notes)
 
 
 @dataclass(frozen=True, eq=False)

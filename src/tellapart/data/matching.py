@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from torch import Tensor
 
-from .._util.errors import InputError
+from .._util.errors import InputError, Note
 from .columns import Column, as_codes, code_width
 from .images import Images, know_white, match_ranges
 from .precision import coarsest, precision_of, round_array
@@ -38,7 +38,7 @@ def match(x: Source, y: Source) -> tuple[Source, Source]:
     if (x.features is None) != (y.features is None):
         with_, without = (x, y) if y.features is None else (y, x)
         raise InputError(
-            f"{with_.label} was read with features= and {without.label} without.",
+            f"{with_.label} was read with features and {without.label} without.",
             "Give both the same {features}.",
             features=...,
         )
@@ -126,14 +126,14 @@ def _check_same_columns(x: Source, y: Source) -> None:
 def _match_features(x: Source, y: Source, a: Tensor, b: Tensor) -> tuple[Source, Source]:
     if a.shape[1] != b.shape[1]:
         raise InputError(
-            f"features= gave {a.shape[1]} numbers for each row of {x.label}, but {b.shape[1]} for {y.label}."
+            f"The features are {a.shape[1]} numbers for each row of {x.label}, but {b.shape[1]} for {y.label}."
         )
     if isinstance(x.content, Images) and isinstance(y.content, Images):
         seen = [(images.low, images.high) for images in (x.content, y.content)]
         if seen[0] != seen[1] and not know_white(x.content, y.content):
             raise InputError(
                 f"The pixels of {x.label} were taken to lie in {list(seen[0])} and those of {y.label} in "
-                f"{list(seen[1])}, so features= saw them at different brightness. Bring both to uint8, or to [0, 1]."
+                f"{list(seen[1])}, so the features saw them at different brightness. Bring both to uint8, or to [0, 1]."
             )
     return x, y
 
@@ -184,8 +184,11 @@ def _match_tables(x: Source, y: Source, a: Table, b: Table) -> tuple[Source, Sou
             drop=...,
         )
     counters = [
-        f"The column {first.name!r} {describe_running(first.values)}. If it has no meaning, leave it out with "
-        f"drop={first.name!r}."
+        Note(
+            f"The column {first.name!r} {describe_running(first.values)}.",
+            "If it has no meaning, leave it out with {drop}.",
+            drop=first.name,
+        )
         for first, second in zip(firsts, seconds, strict=True)
         if min(len(x), len(y)) >= _COUNTED
         and all(c.kind == "number" and is_row_number(c.values) for c in (first, second))

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from .._util.errors import InputError
+from .._util.errors import InputError, note_after
 from .._util.text import printable, shorten
 from .arrays import LARGEST, Array, too_large
 from .columns import Column, ColumnKind
@@ -159,7 +159,7 @@ def mix_sources(
     samples = [encoding.encode(source) for source in sources]
     for source, sample in zip(sources, samples, strict=True):
         _check_size(source, sample)
-    notes = dict.fromkeys(f"{source.label}: {note}" for source in sources for note in source.notes)
+    notes = dict.fromkeys(note_after(f"{source.label}: ", note) for source in sources for note in source.notes)
     mixed = Mixed(
         tuple(agree([sample.values for sample in samples], names, at_least)),
         _encoded_units(encoding, sources[0]),

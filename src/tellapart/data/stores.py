@@ -138,7 +138,7 @@ class Spooled(_OpenedOnce):
 
 @contextmanager
 def naming_file(label: str) -> Iterator[None]:
-    """Whatever a library finds wrong with a file becomes one error that names the file."""
+    """What a library finds wrong with a file becomes one error that names the file; errors of our own code do not."""
     try:
         yield
     except (InputError, ImportError, MemoryError):
@@ -146,8 +146,24 @@ def naming_file(label: str) -> Iterator[None]:
     except Exception as error:
         if isinstance(error, OSError) and error.strerror:
             raise InputError(f"{label} cannot be read: {error.strerror}.") from error
+        if not _is_about_data(error):
+            raise
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
         raise InputError(f"{label} is damaged, or not in the format that its name says: {reason}.") from error
+
+
+def _is_about_data(error: Exception) -> bool:
+    """Whether an error is one that a library raises for a file that it cannot make sense of.
+
+    That is one of its own class, one of those that Python has for bad values, or whatever was raised within its code:
+    on unexpected contents some libraries stumble over a missing attribute or key. The same in our code is a bug.
+    """
+    if type(error).__module__ != "builtins" or isinstance(error, (ValueError, EOFError, OSError, RecursionError)):
+        return True
+    step = error.__traceback__
+    while step is not None and step.tb_next is not None:
+        step = step.tb_next
+    return step is not None and not str(step.tb_frame.f_globals.get("__name__")).startswith("tellapart.")
 
 
 class OpenArray:

@@ -107,7 +107,7 @@ class Rows:
         if room < 16 or 4 * self.needs.sums > most:
             need = max(64 * self.needs.row, 4 * self.needs.sums)
             raise InputMemoryError(
-                f"It takes {need:,} bytes, but max_memory is {most:,}.",
+                f"The computation takes {need:,} bytes, but {most:,} are allowed.",
                 "Allow more with {max_memory}, or give fewer {permutations}.",
                 max_memory=...,
                 permutations=...,

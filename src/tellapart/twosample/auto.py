@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from torch import Tensor
 
-from .._util.errors import InputMemoryError
+from .._util.errors import InputMemoryError, Note
 from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
 from ..data import check_unchanged
@@ -245,8 +245,8 @@ def run_auto(
     need = sum(sizes) * (permutations + 1) // (4 if len(sizes) == 2 else 1)
     if need > compute.max_memory and not compute.automatic:
         raise InputMemoryError(
-            f"{permutations} permutations of {sum(sizes):,} rows take {need:,} bytes, but max_memory is "
-            f"{compute.max_memory:,}.",
+            f"{permutations} permutations of {sum(sizes):,} rows take {need:,} bytes, but "
+            f"{compute.max_memory:,} are allowed.",
             "Give fewer {permutations}, or allow more with {max_memory}.",
             permutations=...,
             max_memory=...,
@@ -301,13 +301,17 @@ def _notes(verdict: Verdict, floor: float, width: int, effects: Effects) -> list
 
 def _note_floor_of_pairs(tests: Sequence[TwoSampleResult]) -> list[str]:
     """That tests of two samples are too many to find anything, as they are adjusted for their number."""
-    floor = len(tests) * min((test.pvalue_floor for test in tests), default=0.0)
+    floor = min(1.0, len(tests) * min((test.pvalue_floor for test in tests), default=0.0))
     if floor <= USUAL_LEVEL:
         return []
     enough = math.ceil(len(tests) / USUAL_LEVEL) - 1
     return [
-        f"Adjusted for all {len(tests)} tests of two samples, none of their p-values can be below {floor:.2g}. Where "
-        f"samples have enough rows, permutations={enough} makes it {USUAL_LEVEL:g}."
+        Note(
+            f"The smallest attainable p-value of the {len(tests)} pairwise tests, adjusted for their number, is "
+            f"{floor:.2g}, so none of them can reject at level {USUAL_LEVEL:g}.",
+            "Where samples have enough rows, {permutations} allows it.",
+            permutations=enough,
+        )
     ]
 
 

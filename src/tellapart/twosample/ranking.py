@@ -165,7 +165,7 @@ def _split_names(models: Any) -> tuple[tuple[str, ...], list[Any]]:
     if len(data) < 2:
         raise InputError(
             f"rank compares two or more models, but got {len(data)}.",
-            "Give the reference first, then each model; `two_sample_test` compares a single one with it.",
+            "Give the reference first, then each model; a test of two samples compares a single one with it.",
         )
     if len(set(names)) < len(names) or "reference" in names:
         raise InputError("Models must have names of their own, and none may be called 'reference'.")

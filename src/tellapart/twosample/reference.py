@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -136,7 +136,8 @@ class Reference:
             leverages = forms.leverages(mark_others(kept[:MOST], constants), compute)
         check_unchanged(points)
         found = Contents(FORMAT, seed, len(points), schema, constants, forms, kept, leverages, notes)
-        return cls(as_loaded(found), features)
+        # What is loaded has notes that are text; these still know which arguments they name.
+        return cls(replace(as_loaded(found), notes=notes), features)
 
     def test(
         self,

@@ -50,6 +50,10 @@ class JSONLines(FileFormat):
             raise InputError(f"{request.label} is not UTF-8 text. Save it as UTF-8.")
         if encoding == "latin-1":
             text, notes = text.decode("latin-1").encode(), (LATIN_NOTE,)  # type: ignore[assignment]
+        # pyarrow crashes on lines that are null.
+        odd = next((k for k, line in enumerate(lines) if not line.removeprefix(b"\xef\xbb\xbf").startswith(b"{")), None)
+        if odd is not None:
+            raise InputError(f"{request.label} is not a table of JSON lines: row {numbers[odd]} is not an object.")
         if not lines:
             raise InputError(f"{request.label} is empty: it has no rows.")
         keys = len(set((_ANY_KEY if b"\\" in text else _KEY).findall(text)))

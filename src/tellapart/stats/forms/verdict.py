@@ -157,7 +157,7 @@ def sum_features(
     need = max([*matrices, *(_JUDGEMENT * one.sums for one in sizes)], default=0)
     if need > compute.max_memory and not compute.automatic:
         raise InputMemoryError(
-            f"The test takes at least {need:,} bytes, but max_memory is {compute.max_memory:,}.",
+            f"The test takes at least {need:,} bytes, but {compute.max_memory:,} are allowed.",
             "Allow more with {max_memory}.",
             max_memory=...,
         )

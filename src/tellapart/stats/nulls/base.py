@@ -51,8 +51,8 @@ class Problem:
         """Complain if labels of rows for every draw do not fit into the memory that is allowed."""
         if need > self.compute.max_memory:
             raise InputMemoryError(
-                f"So many permutations of {sum(self.sizes):,} rows take {need:,} bytes, but max_memory is "
-                f"{self.compute.max_memory:,}.",
+                f"So many permutations of {sum(self.sizes):,} rows take {need:,} bytes, but "
+                f"{self.compute.max_memory:,} are allowed.",
                 "Use {null}, which keeps no labels of rows, or fewer {permutations}, or allow more with {max_memory}.",
                 null="binned",
                 permutations=...,

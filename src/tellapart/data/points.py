@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from .._util.errors import InputError
+from .._util.errors import InputError, note_after
 from .formats import find_format
 from .formats.arrays import Arrays
 from .formats.parquet import Parts
@@ -19,6 +20,7 @@ from .notices import Keep, check_known, leave_out
 from .options import ReadOptions, check_reading
 from .pairs import Standardise, encode_numbers, encode_pair
 from .paths import check_path
+from .precision import Precision, coarsest, precision_of, round_tensor
 from .read import check_pair, make_request, open_pair, read_with, use_format
 from .sample import Sample, check_values, float_tensor
 from .source import Source
@@ -148,8 +150,8 @@ def open_points(
     if isinstance(y, Lazy):
         y = _reorder_columns(x, y, names)
     _check_alike(x, y, names, at_least)
-    common = torch.promote_types(x.dtype, y.dtype)
-    return _to_dtype(x, common), _to_dtype(y, common), ()
+    x, y = to_common_type([x, y], [X, Y])
+    return x, y, ()
 
 
 def open_rows(data: Any, name: str, options: ReadOptions) -> Points | None:
@@ -159,14 +161,47 @@ def open_rows(data: Any, name: str, options: ReadOptions) -> Points | None:
     return _points_from_memory(data, name, options) if found is None else found
 
 
-def agree(points: list[Points], names: Sequence[str], at_least: int) -> list[Points]:
-    """Rows that can be compared: complains where they cannot, and gives all one float type."""
+def agree(points: list[Points], names: Sequence[str], at_least: int, data: Sequence[Any] | None = None) -> list[Points]:
+    """Rows that can be compared, in one float type; raise `InputError` where they cannot be compared.
+
+    Where they are not encoded yet, ``data`` is what the user gave: rows are compared in the coarsest of its precisions.
+    """
     for other, name in zip(points[1:], names[1:], strict=True):
         _check_alike(points[0], other, (names[0], name), at_least)
-    common = points[0].dtype
-    for other in points[1:]:
-        common = torch.promote_types(common, other.dtype)
-    return [_to_dtype(part, common) for part in points]
+    return to_common_type(points, data)
+
+
+def to_common_type(points: Sequence[Points], data: Sequence[Any] | None) -> list[Points]:
+    """Rows in the float type that holds all of them, rounded to the coarsest precision that they came in.
+
+    Parameters
+    ----------
+    points
+        The rows of each sample.
+    data
+        What the user gave for each sample, to see in which type it was stored; None to round nothing.
+    """
+    common = reduce(torch.promote_types, (part.dtype for part in points))
+    found = [_to_dtype(part, common) for part in points]
+    if data is None:
+        return found
+    precision = coarsest([_stored_precision(*pair) for pair in zip(data, points, strict=True)])
+    return [
+        part if isinstance(part, Lazy) and not isinstance(part, Stored) else _round(part, precision) for part in found
+    ]
+
+
+def _stored_precision(data: Any, points: Points) -> Precision:
+    """Significant bits of the type that rows were stored in."""
+    if isinstance(points, Stored):
+        parts = _find_parts(points)
+        return precision_of(points.store.dtype) if parts is None else parts.precision
+    values = data.values if isinstance(data, Sample) else data
+    return precision_of(getattr(values, "dtype", None))
+
+
+def _round(points: Tensor | Stored, precision: Precision) -> Points:
+    return round_tensor(points, precision) if isinstance(points, Tensor) else points.rounded(precision)
 
 
 def _check_options(reading: dict[str, Any]) -> ReadOptions:
@@ -187,6 +222,7 @@ def _as_pair(
         raise InputError(f"standardise={standardise!r} is not known. Choose 'auto', True or False.")
     x, y = (_from_memory(data, name, options) for data, name in zip((X, Y), names, strict=True))
     notes: tuple[str, ...] = ()
+    encoded = False
     if x is None or y is None or standardise is True:
         pinned = [name for data, name in zip((X, Y), names, strict=True) if _is_pinned(data)]
         if pinned and (standardise is True or options.change_rows):
@@ -194,17 +230,21 @@ def _as_pair(
         if pinned:
             x, y = _as_sample(X, names[0], options), _as_sample(Y, names[1], options)
         else:
+            encoded = True
             (first, second), notes = leave_out(open_pair(X, Y, names, options), keep, names, options.paired)
             first, second = check_pair(first, second, options.paired)
-            notes = (*notes, *(f"{source.label}: {note}" for source in (first, second) for note in source.notes))
+            own = (note_after(f"{source.label}: ", note) for source in (first, second) for note in source.notes)
+            notes = tuple(dict.fromkeys((*notes, *own)))
             x, y = encode_pair(first, second, standardise)
             x, y = replace(x, from_tensor=_is_tensor(X)), replace(y, from_tensor=_is_tensor(Y))
     else:
         check_known(keep, x.names or tuple(map(str, range(x.values[:1].numel()))))
     y = _match_names(x, y, names)
     _check_alike(x.values, y.values, names, at_least)
-    common = dtype or torch.promote_types(x.values.dtype, y.values.dtype)
-    return (replace(x, values=x.values.to(common)), replace(y, values=y.values.to(common))), notes
+    if dtype is not None:
+        return (replace(x, values=x.values.to(dtype)), replace(y, values=y.values.to(dtype))), notes
+    of_x, of_y = to_common_type([x.values, y.values], None if encoded else [X, Y])
+    return (replace(x, values=of_x), replace(y, values=of_y)), notes  # type: ignore[arg-type]
 
 
 def _as_sample(data: Any, name: str, options: ReadOptions) -> Sample:

@@ -78,6 +78,7 @@ def learned_test_cost(
     permutations: int = 999,
     groups: Any = None,
     strata: Any = None,
+    equal_groups: bool = False,
     standardise: Standardise = "auto",
     keep: Iterable[Any] | bool | None = None,
     rng: RNG = None,
@@ -90,14 +91,14 @@ def learned_test_cost(
 
     Parameters
     ----------
-    X, Y, kernel, train, swap, null, permutations, groups, strata
+    X, Y, kernel, train, swap, null, permutations, groups, strata, equal_groups
         As in `learned_test`.
     standardise, keep, rng, max_memory, threads, cluster, **reading
         As in `mmd_test`.
     """
     if kernel == "witness" or getattr(kernel, "witness_function", None) is not None:
         raise InputError("A witness is tested without tiles, in a moment: there is nothing to estimate.")
-    chosen = check_learned_null(null, groups, strata)
+    chosen = check_learned_null(null, groups, strata, equal_groups)
     check_permutations(permutations, chosen)
     seed = seed_of(rng)
     x, y, _ = open_points(

@@ -36,7 +36,7 @@ def open_points(
     paired: bool = False,
     keep: Any = None,
 ) -> tuple[Points, Points, tuple[str, ...]]:
-    """The two samples as points, and notes; ``seed`` decides which rows are drawn.
+    """The two samples as points, and notes on them; ``seed`` decides which rows are drawn.
 
     With ``standardise="auto"`` the columns of tables are brought to one scale where the kernel is chosen by the data,
     and left as they are where the user gave a kernel, whose bandwidth is meant for them.

@@ -10,9 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .errors import explain
+from .errors import explain, spell_notes
 from .features import add_features, make_features
-from .options import add_output, check_output, count, existing, seed, write_output
+from .options import add_output, check_output, count, existing, refuse_ignored, seed, write_output
 from .output import complain
 
 if TYPE_CHECKING:
@@ -94,13 +94,22 @@ def run(options: argparse.Namespace) -> int:
     from .._util.locks import exclusive
     from ..twosample import Monitor
 
-    check_output(options)
+    lock = None if options.state is None else options.state.with_name(f".{options.state.name}.lock")
+    check_output(
+        options,
+        {"REFERENCE": options.reference, **{f"NEW {k}": new for k, new in enumerate(options.new, 1)}},
+        {"--state": options.state, "the lock of --state": lock, "--prometheus": options.prometheus},
+    )
     for path, what in ((options.state, "The state"), (options.prometheus, "The file of metrics")):
         if path is not None:
             check_writable(path, what)
     reference = _load(options)
     # Bets need a stream to add up over. Files by themselves share alpha.
     control: Control = options.control or ("holm" if options.state is None else "anytime")
+    if control != "holm":
+        refuse_ignored(options, ["horizon"], f"is for --control holm, and this is {control}")
+    if control == "anytime":
+        refuse_ignored(options, ["deep"], "is for --control holm or bh, and this is anytime")
     horizon = options.horizon or (len(options.new) if options.state is None else 50)
     # Two at a time would each write what it knows, and forget the other's batches.
     wait = partial(complain, f"waiting for another process that is adding to {options.state}")
@@ -138,7 +147,8 @@ def run(options: argparse.Namespace) -> int:
             if found:
                 if options.prometheus is not None:
                     atomic_write_text(options.prometheus, monitor.to_prometheus(stream=options.prometheus.stem))
-                write_output(options, monitor, "\n".join(_told(monitor, found, before)))
+                lines = "\n".join(_told(monitor, found, before))
+                write_output(options, monitor, spell_notes(lines, options.parser, found[-1].notes))
     return 2 if refused else int(options.fail_on_difference and any(one in monitor.alarms for one in found))
 
 

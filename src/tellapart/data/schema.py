@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .._util.errors import InputError
+from .._util.errors import InputError, note_after
 from .arrays import Array, fits_single
 from .columns import Column, as_codes, code_width, column_from_array
 from .encoding import Encoding
@@ -182,7 +182,7 @@ class Schema:
             options.drop or (),
         )
         running = () if table is None else note_running(table)
-        return found, sample.values, tuple(f"reference: {note}" for note in (*source.notes, *running))
+        return found, sample.values, tuple(note_after("reference: ", note) for note in (*source.notes, *running))
 
     def read(
         self, batch: Any, name: str, strictness: Strictness, features: Callable[[Tensor], Any] | None
@@ -225,7 +225,7 @@ class Schema:
             self._check_width(source.features.shape[1], source.label)
         single = self._single_columns(source)
         values = self.encoding.encode(self._rounded(source)).values
-        notes = [f"{source.label}: {note}" for note in source.notes]
+        notes = [note_after(f"{source.label}: ", note) for note in source.notes]
         return ReadBatch(values, single, (*notes, *(f"{name}: {one.words}" for one in deviations)), tuple(deviations))
 
     def _single_columns(self, source: Source) -> tuple[int, ...]:

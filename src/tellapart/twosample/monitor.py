@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._util.errors import InputError
+from .._util.errors import InputError, Note
 from .._util.files import read_json, write_json
 from .._util.progress import ProgressLike
 from .._util.records import fits
@@ -210,10 +210,15 @@ class Monitor(Shown):
 
     def _notes(self, level: float | None, floor: float, bets: Bets) -> list[str]:
         if self.control == "anytime" and not bets.left:
-            return ["All rows of the reference have been bet on: no more can be learned. Fit it with a larger keep=."]
+            return ["All rows of the reference have been bet on: no more can be learned. Fit one that keeps more rows."]
         if level is not None and level < min(floor, 1 / (self.deep + 1)):
+            least = 1 / (self.deep + 1)
             return [
-                f"No p-value can be below {1 / (self.deep + 1):.2g}, but the level is {level:.2g}: give more deep=."
+                Note(
+                    f"The smallest attainable p-value is {least:.2g}, but the level is {level:.2g}.",
+                    "Raise {deep}.",
+                    deep=...,
+                )
             ]
         return []
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -26,8 +26,8 @@ from ..data.schema import Deviation, Schema, Strictness, most_numbers, open_refe
 from ..engine import Compute, MemoryLike, computing
 from ..stats.forms.features import sketch_rows
 from ..stats.forms.fixed import FixedForms, judge_with
-from ..stats.pvalues import check_draws
-from .auto import run_auto, warn_of_floor
+from ..stats.pvalues import check_draws, warn_of_floor
+from .auto import run_auto
 from .constant_columns import find_constants, layout_of, mark_others, units_of
 from .contents import FORMAT, MOST, Contents, as_loaded, fingerprint, read_contents, write_contents
 from .designs import Design
@@ -136,7 +136,8 @@ class Reference:
             leverages = forms.leverages(mark_others(kept[:MOST], constants), compute)
         check_unchanged(points)
         found = Contents(FORMAT, seed, len(points), schema, constants, forms, kept, leverages, notes)
-        return cls(as_loaded(found), features)
+        # What is loaded has notes that are text; these still know which arguments they name.
+        return cls(replace(as_loaded(found), notes=notes), features)
 
     def test(
         self,

@@ -167,9 +167,7 @@ class Comparison(Shown):
 
     @property
     def pvalue_floor(self) -> float:
-        """The smallest p-value that so many permutations can give."""
-        if isinstance(self.test, LearnedTest):
-            return self.test.leading.test.pvalue_floor * len(self.test.halves)
+        """The smallest p-value that this test can give."""
         return self.test.pvalue_floor
 
     @property

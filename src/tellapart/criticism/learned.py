@@ -87,7 +87,7 @@ def compare_learned(request: Request, kernel: Any, options: LearnedOptions) -> C
         weights=weights,
         noticed=notice_shared(data.shared),
         items=take_items(data.items, tested),
-        notes=data.notes,
+        notes=(*data.notes, *test.notes),
         settings=request.settings(
             data.sources,
             (len(x), len(y)),

@@ -134,12 +134,6 @@ def run(options: argparse.Namespace) -> int:
         **computing(options),
     }
     if options.cost:
-        if test == "auto":
-            raise InputError(
-                "The automatic test takes time that is linear in the rows: there is nothing to estimate.",
-                "Name a learned test with {test}.",
-                test="ard",
-            )
         refuse_ignored(options, _OF_RESULTS, "is for what a test finds, and --cost runs none")
         del settings["progress"]
         say(str(criticism.compare_cost(x, y, test, **settings)))

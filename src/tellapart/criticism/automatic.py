@@ -38,7 +38,6 @@ class AutomaticOptions:
     """The options that only the automatic test has: see `compare`."""
 
     paired: bool = False
-    equal_groups: bool = False
     kernels: Sequence[Any] | None = None
     keep: Iterable[Any] | bool | None = None
 
@@ -116,7 +115,7 @@ def compare_automatically(request: Request, options: AutomaticOptions) -> Compar
         settings=request.settings(
             data.sources,
             (len(x), len(y)),
-            design={"paired": options.paired, "equal_groups": options.equal_groups},
+            design={"paired": options.paired},
             test="auto",
             null="permutation",
             keep=data.kept if isinstance(data.kept, tuple) else (),
@@ -139,7 +138,7 @@ def _prepare(request: Request, options: AutomaticOptions) -> _Prepared:
     mixed, (x, y), encoding = mix_sources(sources, ("X", "Y"))
     mixed = replace(mixed, names=names)
     groups, strata = (opened.of_rows(kind, sources) for kind in ("groups", "strata"))
-    design = Design.check(mixed, groups, strata, paired, options.equal_groups, request.labels)
+    design = Design.check(mixed, groups, strata, paired, request.equal_groups, request.labels)
     kernels = as_kernels(options.kernels)
     points = reindex(mixed.points, np.arange(len(x) + len(y)))
     hashes = hash_rows(points)

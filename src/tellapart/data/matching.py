@@ -11,6 +11,7 @@ from torch import Tensor
 from .._util.errors import InputError, Note
 from .columns import Column, as_codes, code_width
 from .images import Images, know_white, match_ranges
+from .precision import coarsest, precision_of, round_array
 from .source import Rows, Source
 from .tables import Table, describe_running, is_row_number, quote_names
 from .vectors import vector_lengths
@@ -145,9 +146,14 @@ def _match_rows(x: Source, y: Source) -> tuple[Source, Source]:
         if isinstance(content, Table):
             values = content.to_matrix()
             assert values is not None
-            content = Rows(values, content.names, from_table=True)
+            content = Rows(values, content.names, from_table=True, stored=content.precision)
         matched.append(replace(source, content=content))
-    x, y = matched
+    precision = coarsest([s.content.precision for s in matched if isinstance(s.content, Rows)])
+    x, y = (
+        replace(s, content=replace(s.content, values=round_array(s.content.values, precision), stored=precision))
+        for s in matched
+        if isinstance(s.content, Rows)
+    )
     names = next((s.content.names for s in (x, y) if isinstance(s.content, Rows) and s.content.names is not None), None)
     first, second = (replace(s, content=replace(s.content, names=names)) for s in (x, y) if isinstance(s.content, Rows))
     return first, second
@@ -167,8 +173,9 @@ def _match_tables(x: Source, y: Source, a: Table, b: Table) -> tuple[Source, Sou
                 second = second.as_kind(first.kind)
             else:
                 differ.append(f"{first.name!r} ({_give_example(first)} and {_give_example(second)})")
-        firsts.append(first)
-        seconds.append(second)
+        precision = min(first.precision, second.precision)
+        firsts.append(first.rounded(precision))
+        seconds.append(second.rounded(precision))
     if differ:
         raise InputError(
             f"{x.label} and {y.label} have columns of different types: {', '.join(differ[:5])}"
@@ -208,6 +215,9 @@ def _match_images(x: Source, y: Source, a: Images, b: Images) -> tuple[Source, S
         )
         x, y = (replace(s, notes=_add_notes(s.notes, note)) if s is grey else s for s in (x, y))
         a, b = a.in_colour(), b.in_colour()
+    if a.pixels.dtype.kind == b.pixels.dtype.kind == "f":
+        precision = min(precision_of(images.pixels.dtype) for images in (a, b))
+        a, b = (replace(images, pixels=round_array(images.pixels, precision)) for images in (a, b))
     a, b = match_ranges(a, b)
     return replace(x, content=a), replace(y, content=b)
 

@@ -129,7 +129,7 @@ def open_mixed(
     rows = [open_rows(part, name, options) for part, name in zip(data, names, strict=True)]
     points = [part for part in rows if part is not None]
     if len(points) == len(rows) and not _ranges_may_differ(data, points):
-        points = agree(points, names, at_least)
+        points = agree(points, names, at_least, data)
         shape = _image_shape(tuple(points[0].shape[1:]))
         given = next((part.names for part in data if isinstance(part, Sample) and part.names is not None), None)
         units, called = _plain_units(points[0], shape, given), _called(data, names)

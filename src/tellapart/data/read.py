@@ -13,7 +13,7 @@ from torch import Tensor
 
 from .._util.errors import InputError
 from .._util.rng import RNG
-from .arrays import Array, as_array, check_finite, check_rows, iterate_blocks
+from .arrays import Array, as_array, check_exact, check_finite, check_rows, iterate_blocks
 from .columns import Column
 from .features import apply_features
 from .formats import Opened, Request, find_format
@@ -277,8 +277,9 @@ def _make_content(opened: Opened, label: str) -> Rows | Table | Images:
         return content
     values = as_array(content, label)
     check_rows(values.shape, label)
+    check_exact(values, label)
     images = as_images(values, label) if values.ndim > 2 else None
-    return images or Rows(values.reshape(len(values), -1), opened.names)
+    return images or Rows(values.reshape(len(values), -1), opened.names, stored=opened.precision)
 
 
 def _select_coordinates(source: Source) -> Source:
@@ -291,7 +292,8 @@ def _select_coordinates(source: Source) -> Source:
         advice = f"{{{argument}}} is for tables and rows."
         raise InputError(f"{source.label} holds images, which have no columns.", advice, **{argument: ...})
     keep = select_columns(source.columns, source.label, options.columns, options.drop)
-    return replace(source, content=Rows(content.values[:, keep], tuple(source.columns[k] for k in keep)))
+    names = tuple(source.columns[k] for k in keep)
+    return replace(source, content=replace(content, values=content.values[:, keep], names=names))
 
 
 def _shape_images(source: Source) -> Source:
@@ -336,14 +338,18 @@ def _as_matrix(source: Source, argument: str) -> Array:
     return values
 
 
-def check_content(source: Source) -> Source:
-    """The source once its values are checked, without the rows to be dropped, and with features where wanted."""
+def check_content(source: Source, *, alone: bool = True) -> Source:
+    """The source once its values are checked, without the rows to be dropped, and with features where wanted.
+
+    With ``alone`` it is checked by itself whether columns hold free text; a reference has decided that for batches.
+    """
     content, missing = source.content, source.options.missing
     if isinstance(content, Images):
         check_finite(content.pixels, source.label)
         return _add_features(source, content)
     if isinstance(content, Table):
-        check_table(content, source.label, missing, source.numbers, free_text=source.options.features is not None)
+        free_text = not alone or source.options.features is not None
+        check_table(content, source.label, missing, source.numbers, free_text=free_text)
         gaps = content.missing if missing == "drop" else None
     else:
         check_finite(

@@ -215,13 +215,27 @@ class OpenArray:
 
 @contextmanager
 def unchanged(path: Path, label: str) -> Iterator[None]:
-    """Complain if a file is written to within the block."""
-    before = path.stat() if path.is_file() else None
+    """Raise `InputChangedError` if a file is written to within the block."""
+    before = stamp_of(path) if path.is_file() else None
     yield
     if before is not None:
-        after = path.stat()
-        if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
-            raise _changed(label)
+        check_stamp(path, before, label)
+
+
+def stamp_of(path: Path) -> Stamp:
+    """Size and time of the file at a path."""
+    found = path.stat()
+    return found.st_size, found.st_mtime_ns
+
+
+def check_stamp(path: Path, stamp: Stamp, label: str) -> None:
+    """Raise `InputChangedError` if a file has been written to, or is gone, since it had this stamp."""
+    try:
+        same = stamp_of(path) == stamp
+    except FileNotFoundError:
+        same = False
+    if not same:
+        raise _changed(label)
 
 
 def _stamp(file: Any) -> Stamp:

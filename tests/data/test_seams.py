@@ -1,4 +1,4 @@
-"""Where formats meet: precision, texts that stand for nothing, odd folders and encodings, and bounds on what is read."""
+"""Where formats meet: precision, texts that stand for nothing, odd folders and encodings, and bounds on reading."""
 
 from __future__ import annotations
 

@@ -175,7 +175,7 @@ class StratifiedSums(NamedTuple):
     @classmethod
     def of(cls, F: Tensor, W: Tensor, strata: Tensor | None, gram: Gram) -> StratifiedSums:
         """Those of a block: ``F`` (rows, features), or (rows, d, K) for ``gram="blocks"``."""
-        G, C = _square(F, gram).double(), (F.flatten(1).T @ W).double()
+        G, C = _square(F, gram), (F.flatten(1).T @ W).double()
         if strata is None:
             total = (F.flatten(1).T @ F.new_ones(len(F))).double().reshape(F.shape[1:])
             return cls(G, C, Stratum(0, total, len(F)), None)
@@ -211,11 +211,11 @@ class StratifiedSums(NamedTuple):
 
 
 def _square(F: Tensor, gram: Gram) -> Tensor:
-    if gram == "full":
-        return F.T @ F
+    """FᵀF in float64: it is multiplied by an inverse whose condition is 1e5, and single precision would not survive."""
     if gram == "diagonal":
         return (F**2).sum(0, dtype=torch.float64)
-    return torch.einsum("ndk,ndl->dkl", F, F)
+    F = F.double()
+    return F.T @ F if gram == "full" else torch.einsum("ndk,ndl->dkl", F, F)
 
 
 def _outer(totals: Tensor, sizes: Tensor, gram: Gram) -> Tensor:

@@ -48,6 +48,8 @@ _MISSING = frozenset(
         "-1.#qnan",
     )
 )
+#: What is removed around a text.
+_BLANKS = " \t\u00a0"
 _BOOLEANS = {word: float(word.lower() == "true") for word in ("true", "True", "TRUE", "false", "False", "FALSE")}
 #: Characters of a cell that are shown.
 _LONGEST_CELL = 500
@@ -169,7 +171,7 @@ def column_from_codes(name: str, codes: Array, levels: tuple[str, ...], *, categ
     """
     # Two levels may have one text: the categories 1 and "1".
     place: dict[str, int] = {"": -1}
-    merged = [place.setdefault(printable(level.strip()), len(place) - 1) for level in levels]
+    merged = [place.setdefault(printable(level.strip(_BLANKS)), len(place) - 1) for level in levels]
     del place[""]
     text = Column(name, "text", np.array([*merged, -1], dtype=np.int32)[codes], tuple(place), categorical)
     return text if categorical else read_texts(text)

@@ -66,8 +66,9 @@ def read(
     columns, drop
         Which columns of a table to take, or to leave out.
     missing
-        What to do about missing values: complain (``"error"``); compare what is missing too (``"indicator"``, see
-        `Encoding`); or drop these rows (``"drop"``).
+        What to do about missing values: raise an error (``"error"``); compare what is missing too (``"indicator"``,
+        see `Encoding`); or drop these rows (``"drop"``). Empty texts are missing. Words such as NA, NaN, None and null
+        are missing in a column whose other texts are all numbers, dates, or true and false; else they are texts.
     image_shape
         Declares that rows of numbers are the pixels of images of this shape, such as (28, 28).
     image_size

@@ -111,7 +111,7 @@ class Blocks:
         return cls(block_of_unit[exchange.unit], found[2].astype(np.uint8), cells, samples)
 
     def sums(self, features: Array, strata: Array | None) -> Array:
-        """Sums of features (rows, K), less the means of their strata, over blocks; centred within cells: (blocks, K)."""
+        """Sums over blocks of features (rows, K), less the means of strata; centred within cells: (blocks, K)."""
         F = torch.from_numpy(np.ascontiguousarray(features, dtype=np.float64))
         F = torch.from_numpy(_less_means(F, torch.zeros(len(F), dtype=torch.int64) if strata is None else _t(strata)))
         used = self.block >= 0

@@ -173,7 +173,7 @@ class SingleTests:
         for k in self.samples:
             # The covariance over permutations: components of unit variance, location first.
             V = np.einsum("s,dks,dls->dkl", spreads[k], F, F, optimize=True)
-            whitened, kept = in_order(V, F, float(spreads[k] @ rows))
+            whitened, kept = in_order(V, F, round(float(spreads[k] @ rows)))
             self.parts.append(whitened)
             used |= kept
         of_sample = np.bincount(blocks.labels, weights=rows, minlength=blocks.samples) / rows.sum()
@@ -213,7 +213,7 @@ class SingleTests:
         """The p-values, from up to this many permutations."""
         found = np.ones(len(self.least))
         count = min(max(_TOGETHER // len(self.blocks.labels), _FEWEST_DRAWS), _MOST_DRAWS)
-        reached, drawn, certified = np.zeros(len(found), np.int64), 0, None
+        reached, drawn, certified = np.zeros(len(found), np.int64), 0, np.zeros(len(found), bool)
         active = np.arange(len(found))
         while drawn < permutations and len(active):
             count = min(count, permutations - drawn)
@@ -222,7 +222,7 @@ class SingleTests:
             if labellings.complete:
                 found[active] = self._reaches(labels, active).mean(1)
                 return found
-            if certified is None:
+            if not drawn:
                 certified = self._bounds() <= _CERTAIN
                 active = active[~certified]
                 if not len(active):
@@ -241,7 +241,7 @@ class SingleTests:
         """Which labellings score at least as much as the observed one; ties within rounding count."""
         values = self.values(labels, columns)
         # A score is at most the largest of its tails: one of the forms must reach its threshold.
-        hits: Array = (values >= self.thresholds[:, columns, None]).any(0)
+        hits: Array = np.any(values >= self.thresholds[:, columns, None], axis=0)
         column, labelling = np.nonzero(hits)
         if len(column):
             scores = power_mean(self._tails(values[:, column, labelling], columns[column]), FLAT)

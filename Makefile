@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest
 PARALLEL := -n 2 --dist loadgroup
 
-.PHONY: demo test lint test-fast test-serial test-full hostile fuzz faults docs dist release-check format bench clean
+.PHONY: demo test lint test-fast test-serial test-rounding test-full bits bits-compare hostile fuzz faults docs dist release-check format bench clean
 .DEFAULT_GOAL := demo
 
 $(BIN)/python:
@@ -38,6 +38,19 @@ test-fast: .venv/.installed-test
 # What measures time or memory has the machine for itself.
 test-serial: .venv/.installed-test
 	$(PYTEST) -m "serial and not full"
+
+# Golden values, bits and every number shown in the documentation, with the rounding of another kind of processor.
+test-rounding: .venv/.installed-test
+	ATEN_CPU_CAPABILITY=default MKL_CBWR=COMPATIBLE $(PYTEST) $(PARALLEL) -m "not full and not serial" \
+		tests/twosample/test_golden_values.py tests/stats/test_golden.py tests/engine tests/test_docs.py src docs README.md
+
+# Whether a change of the code changes a result: `make bits` before it, `make bits-compare` after it, on one machine.
+BITS ?= build/bits.json
+bits: .venv/.installed-test
+	$(BIN)/python tests/twosample/bits.py write $(BITS)
+
+bits-compare: .venv/.installed-test
+	$(BIN)/python tests/twosample/bits.py compare $(BITS)
 
 test-full: .venv/.installed-test
 	$(PYTEST) $(PARALLEL) -m "not serial"

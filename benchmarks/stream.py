@@ -179,7 +179,7 @@ def first_alarm(reference: ta.Reference, batches: np.ndarray, alpha: float) -> i
     """The batch at which a monitor's capital reaches 1/alpha."""
     bets = Bets(reference)
     for t, batch in enumerate(batches):
-        bets.add(torch.from_numpy(batch))
+        bets.add(reference.open(batch), np.random.default_rng(t))
         if bets.capital >= 1 / alpha:
             return t
     return None

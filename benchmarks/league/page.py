@@ -146,7 +146,7 @@ def _group(result: dict[str, Any], group: str) -> str:
     for (problem, *_), row in table.cells.items():
         mark = "\\*" if problem in result["notes"] else ""
         entries = [_entry(table, row, name, result["settings"]["alpha"]) for name in table.methods]
-        lines.append(_row([f"{Table.title(row)}{mark}", _repetitions(row), *entries]))
+        lines.append(_row([f"{Table.title(row)}{mark}", _repetitions(table, row), *entries]))
     noted = {problem: result["notes"][problem] for problem, *_ in table.cells if problem in result["notes"]}
     remarks: dict[str, list[str]] = {}
     for problem, note in noted.items():
@@ -159,8 +159,8 @@ def _row(entries: list[str]) -> str:
     return "| " + " | ".join(entries) + " |"
 
 
-def _repetitions(row: dict[str, Any]) -> str:
-    counts = {rate["repetitions"] for cell in row.values() if (rate := cell.get("level") or cell.get("power"))}
+def _repetitions(table: Table, row: dict[str, Any]) -> str:
+    counts = {rate["repetitions"] for cell in row.values() if (rate := cell.get(table.kind))}
     return "–" if not counts else f"{min(counts)}" if len(counts) == 1 else f"{min(counts)}–{max(counts)}"
 
 

@@ -86,7 +86,7 @@ def test_texts_without_features_say_what_to_give(folder, capsys):
     table = said(capsys, "test", "a.csv", "b.csv", "--keep", "review", code=2)
     assert "--drop review, or compare it alone, as text, with --columns review and --features ngrams." in table
     several = said(capsys, "test", "a.csv", "b.csv", "--features", "ngrams", code=2)
-    assert "--features needs numbers or images, but X (a.csv) has columns of text or dates." in several
+    assert "X (a.csv) has columns of text or dates. --features needs numbers or images." in several
     assert "Choose one column of text with --columns" in several
     numbers = said(capsys, "test", "a.csv", "b.csv", "--columns", "stars", "--features", "ngrams", code=2)
     assert "These features are for texts" in numbers

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -79,6 +81,44 @@ def test_the_same_file_twice_in_one_call(folder, capsys):
     assert told.count("day0.csv (60 rows): no alarm") == 2
     assert told.count("known already") == 1
     assert "1 batch, 0 with alarm." in told
+
+
+def count(folder):
+    return [one["name"] for one in json.loads((folder / "s.json").read_text())["batches"]]
+
+
+def test_a_file_that_is_overwritten(folder, capsys):
+    """By its path alone the second day is an error; with its time each day is a batch, and the same day is not."""
+    common = ["--state", "s.json", "--permutations", "19"]
+    shutil.copy("day0.csv", "latest.csv")
+    assert main(["watch", "r.tellapart", "latest.csv", *common]) == 0
+    shutil.copy("day1.csv", "latest.csv")
+    assert main(["watch", "r.tellapart", "latest.csv", *common]) == 2
+    assert "counted before, with other rows" in (error := capsys.readouterr().err)
+    assert "--overwritten" in error
+    assert count(folder) == ["latest.csv"]
+    for day, source in enumerate(["day1.csv", "day1.csv", "day0.csv"]):  # two of them with the same rows
+        shutil.copy(source, "latest.csv")
+        os.utime("latest.csv", (86_400 * day, 86_400 * day))
+        for _ in range(2):
+            assert main(["watch", "r.tellapart", "latest.csv", "--overwritten", *common]) == 0
+    assert count(folder) == ["latest.csv", *(f"latest.csv (1970-01-0{day} 00:00:00 UTC)" for day in (1, 2, 3))]
+    assert capsys.readouterr().out.count("known already") == 3
+
+
+def test_files_are_identified_by_their_paths(folder, monkeypatch):
+    """Of one name in two folders they are two; by another spelling, from another folder or by a link they are one."""
+    for day in ("mon", "tue"):
+        (folder / day).mkdir()
+        shutil.copy("day0.csv", folder / day / "orders.csv")
+    common = ["--state", str(folder / "s.json"), "--permutations", "19"]
+    assert main(["watch", "r.tellapart", "mon/orders.csv", "tue/orders.csv", *common]) == 0
+    assert count(folder) == ["orders.csv", "orders.csv (2)"]
+    (folder / "today.csv").symlink_to("tue/orders.csv")
+    monkeypatch.chdir(folder / "mon")
+    again = ["orders.csv", "../mon/./orders.csv", str(folder / "tue" / "orders.csv"), "../today.csv"]
+    assert main(["watch", "../r.tellapart", *again, *common]) == 0
+    assert count(folder) == ["orders.csv", "orders.csv (2)"]
 
 
 def test_a_first_batch_that_differs_is_said_though_no_alarm(folder, capsys):

@@ -179,12 +179,14 @@ def test_memory_and_threads_hold_for_every_part(monkeypatch):
 
 def test_the_cost_is_that_of_the_test(monkeypatch):
     X, Y = tables(n=400)
-    cost = ta.compare_cost(X, Y, drop=["town"], rng=0, max_rows=300)
+    cost = ta.compare_cost(X, Y, "ard", drop=["town"], rng=0, max_rows=300)
     assert cost.tiles >= 1
-    assert ta.compare_cost(X, Y, drop=["town"], rng=0, max_rows=300, swap=True).tiles == 2 * cost.tiles
+    assert ta.compare_cost(X, Y, "ard", drop=["town"], rng=0, max_rows=300, swap=True).tiles == 2 * cost.tiles
     assert ta.compare_cost(X, Y, "rbf", rng=0).tiles >= cost.tiles
     with pytest.raises(ValueError, match="there is nothing to estimate"):
         ta.compare_cost(X, Y, "witness")
+    with pytest.raises(ValueError, match="automatic test takes time that is linear"):
+        ta.compare_cost(X, Y)  # `compare` runs the automatic test by default
 
 
 def test_features_are_compared_and_images_are_shown():

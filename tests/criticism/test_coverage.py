@@ -30,10 +30,13 @@ def sizes(few):
 
 
 def check(rate, repetitions):
-    """Within 93 to 97 %, and as much more as chance allows where repetitions are few."""
+    """Within 93 to 99 %, and as much more as chance allows where repetitions are few.
+
+    Intervals of columns hold for location and scale together, so that each alone covers in some 97.5 %.
+    """
     print(f"covered {rate:.3f} of {repetitions}")
     chance = 0 if repetitions >= 1000 else 3 * math.sqrt(0.95 * 0.05 / repetitions)
-    assert 0.93 - chance <= rate <= 0.97 + chance, rate
+    assert 0.93 - chance <= rate <= 0.99 + chance, rate
 
 
 def draw(rng, n, heavy):
@@ -144,8 +147,9 @@ def test_what_a_study_needs():
     clear = ta.plan(X, Y + 5, rng=0, repetitions=6, permutations=39)
     assert clear.summary().endswith("For 90 % fewer are enough than 22 + 22 rows.")
     none = ta.plan(X, rng.normal(size=(150, 2)), rng=0, repetitions=6, permutations=39)
-    assert none.rows > 300
     assert none.pilot_pvalue > 0.05
-    assert "what it shows may be chance" in none.summary()
+    assert none.rows == none.rows_interval[1] == math.inf
+    assert not none.established
+    assert "does not establish a difference" in none.summary()
     with pytest.raises(ValueError, match="at least 24 rows"):
         ta.plan(X[:10], Y)

@@ -288,7 +288,7 @@ def test_json_lines(tmp_path: Path) -> None:
 
 
 def test_columns_are_for_tables() -> None:
-    with pytest.raises(InputError, match="columns= is for tables and rows, but X holds images"):
+    with pytest.raises(InputError, match=r"X holds images, which have no columns\. columns= is for tables and rows"):
         read(PICTURES, columns=["a"])
 
 

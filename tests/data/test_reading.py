@@ -169,11 +169,15 @@ def test_what_cannot_be_read_from_memory(data: Any, error: type[Exception], mess
         ({"max_rows": 0}, ValueError, "max_rows must be a whole number from 1 up, but is 0"),
         ({"max_rows": 2.5}, ValueError, "max_rows must be a whole number"),
         ({"rng": "x"}, TypeError, "rng must be"),
-        ({"image_size": 8}, ValueError, "image_size=8 is not a size"),
-        ({"image_size": (8, 8)}, ValueError, "image_size= is for images"),
-        ({"image_shape": (2, 2)}, ValueError, r"image_shape=\(2, 2\) has 4 pixels, but the rows of X have 3"),
-        ({"image_shape": (3, 2, 2)}, ValueError, r"image_shape=\(3, 2, 2\) has 12 pixels"),
-        ({"image_shape": "x"}, ValueError, "image_shape='x' is not the shape of an image"),
+        ({"image_size": 8}, ValueError, "8 is not the size of an image. image_size= takes"),
+        ({"image_size": (8, 8)}, ValueError, "Leave out image_size=, or give image_shape= too"),
+        (
+            {"image_shape": (2, 2)},
+            ValueError,
+            "have 3 numbers, but images of 2 × 2 have 4 pixels. Correct image_shape=",
+        ),
+        ({"image_shape": (3, 2, 2)}, ValueError, "images of 3 × 2 × 2 have 12 pixels"),
+        ({"image_shape": "x"}, ValueError, "'x' is not the shape of an image. image_shape= takes"),
         ({"columns": ["age"]}, ValueError, "X has no column 'age'. It has '0', '1', '2'"),
         ({"drop": [0, 1, 2]}, ValueError, "X has no columns left to compare, of 3"),
         ({"features": 3}, TypeError, "features must be a function or an nn.Module"),
@@ -879,9 +883,9 @@ def test_a_module_is_in_eval_mode_for_a_while() -> None:
     [
         (lambda batch: batch.sum(), "must return one row for each row, but for 20 rows of X it returned shape"),
         (lambda batch: batch[:3], r"it returned shape \(3, 3\)"),
-        (lambda batch: batch / 0, "The output of features= for X has"),
-        (lambda batch: batch[:, :0], "features= must return numbers"),
-        (lambda batch: [1, 2], "features= must return a tensor or an array, but returned list"),
+        (lambda batch: batch / 0, "The output of the features for X has"),
+        (lambda batch: batch[:, :0], "The features must be numbers"),
+        (lambda batch: [1, 2], "The features must be a tensor or an array, but are of type list"),
     ],
 )
 def test_features_that_are_wrong(features: Callable[..., Any], message: str) -> None:
@@ -891,11 +895,11 @@ def test_features_that_are_wrong(features: Callable[..., Any], message: str) -> 
 
 def test_features_of_both_samples() -> None:
     x = read(VALUES, features=lambda batch: batch)
-    with pytest.raises(ValueError, match=r"X was read with features= and Y without\. Give both the same features="):
+    with pytest.raises(ValueError, match=r"X was read with features and Y without\. Give both the same features="):
         match(x, read(VALUES, "Y"))
-    with pytest.raises(ValueError, match="features= gave 3 numbers for each row of X, but 2 for Y"):
+    with pytest.raises(ValueError, match="The features are 3 numbers for each row of X, but 2 for Y"):
         match(x, read(VALUES, "Y", features=lambda batch: batch[:, :2]))
-    with pytest.raises(ValueError, match="features= must return a tensor or an array, but returned list"):
+    with pytest.raises(ValueError, match="The features must be a tensor or an array, but are of type list"):
         read(pd.DataFrame({"a": ["x"]}), features=lambda batch: batch)
     flat = nn.Flatten()
     with pytest.raises(ValueError, match=r"lie in \[0.0, 255.0\] and those of Y in \[0.0, 9.0\]"):

@@ -60,7 +60,7 @@ while True:
         dropped.clear()
     except KeyboardInterrupt:
         pass
-    until = time.monotonic() + 2
+    until = time.monotonic() + 60
     while left_over() and time.monotonic() < until:
         time.sleep(0.01)
     flushes = (torch.tensor([2.0**-130]) * 1).item() == 0

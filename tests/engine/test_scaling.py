@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ import tellapart as ta
 from tellapart.cli import main
 from tellapart.data import open_lazy, reindex
 from tellapart.engine import cluster as clusters
-from tellapart.engine import tiles
+from tellapart.engine import costs, tiles
 from tellapart.engine.executors import tree
 from tellapart.kernels import MLP, Deep, Gaussian, Laplacian
 
@@ -364,10 +365,8 @@ def test_errors_of_workers_are_errors_here(samples, client, tmp_path):
     lazy = open_lazy(path)
     lazy[:2]  # it is open here, so that only the workers miss it
     path.unlink()
-    start = time.monotonic()
     with pytest.raises(FileNotFoundError, match=r"is not there\. Every process that takes part must find it"):
         ta.mmd_test(lazy, samples[1], Gaussian(1.0), "binned", rng=0, cluster=client)
-    assert time.monotonic() - start < 30
 
 
 def test_a_kernel_that_cannot_travel(samples, client):
@@ -383,12 +382,10 @@ def test_a_kernel_that_cannot_travel(samples, client):
 
 def test_what_is_no_cluster(samples, monkeypatch):
     monkeypatch.setattr(clusters, "PATIENCE", 1.0)
-    with pytest.raises(TypeError, match="cluster must be the address"):
+    with pytest.raises(TypeError, match="is not a cluster"):
         ta.mmd_test(*samples, cluster=3)
-    start = time.monotonic()
-    with pytest.raises(ConnectionError, match=r"No Dask scheduler answers at cluster='tcp://127\.0\.0\.1:9'"):
+    with pytest.raises(ConnectionError, match=r"No Dask scheduler answers at 'tcp://127\.0\.0\.1:9'"):
         ta.mmd_test(*samples, cluster="tcp://127.0.0.1:9")
-    assert time.monotonic() - start < 20
 
 
 def test_without_dask(samples, monkeypatch):
@@ -514,13 +511,22 @@ def test_a_cost_is_told_and_nothing_computed(samples, files, client):
         ta.mmd_test_cost(*samples, null="spectral")
 
 
-@pytest.mark.serial
-def test_an_estimate_is_near_the_truth():
-    """Within a factor of three, on a machine that does other things too."""
-    X, Y = (torch.randn(6000, 4, generator=torch.Generator().manual_seed(seed)) for seed in (0, 1))
-    expected = min(ta.mmd_test_cost(X, Y, Gaussian(1.0), permutations=199, rng=0).seconds for _ in range(2))
-    take_rows = min(ta.mmd_test(X, Y, Gaussian(1.0), permutations=199, rng=0).seconds for _ in range(2))
-    assert take_rows / 3 < expected < take_rows * 3
+def test_an_estimate_is_near_the_truth(monkeypatch):
+    """By a clock on which each tile takes a hundredth of a second, whatever else the machine does."""
+    tiles = []
+
+    def kernel(a, b):
+        tiles.append(1)
+        return (-torch.cdist(a, b)).exp()
+
+    monkeypatch.setattr(costs, "time", SimpleNamespace(perf_counter=lambda: 0.01 * len(tiles)))
+    X, Y = (torch.randn(3000, 4, generator=torch.Generator().manual_seed(seed)) for seed in (0, 1))
+    options = {"null": "binned", "permutations": 19, "rng": 0, "threads": 1, "max_memory": "8MB"}
+    expected = ta.mmd_test_cost(X, Y, kernel, **options)
+    tiles.clear()
+    ta.mmd_test(X, Y, kernel, **options)
+    assert expected.tiles > 100
+    assert expected.seconds == pytest.approx(0.01 * len(tiles), rel=0.1)
 
 
 def test_the_command_line_estimates(files, capsys, monkeypatch):

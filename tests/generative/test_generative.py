@@ -178,7 +178,7 @@ def test_the_command_line_says_in_one_line_what_diverged(tmp_path, capsys):
         ("gmmn", {"hidden": 64}, "hidden must be a list"),
         ("gmmn", {"hidden": ["x"]}, "hidden must be a whole number"),
         ("feature-matching", {"match": "medians"}, "match must be one of mmd, means"),
-        ("gmmn", {"batch_size": 5000}, "batch_size is 5000, but digits has 1498 rows"),
+        ("gmmn", {"batch_size": 5000}, "A batch has 5000 rows, but digits has 1498"),
         ("improved-gan", {"labels": 1490}, "labels=1490 asks for 149 of each class, but digits has fewer"),
         ("improved-gan", {"labels": 0, "convolutional": True, "channels": [4]}, "channels must be two numbers"),
         ("vae", {}, "'vae' is not a model"),

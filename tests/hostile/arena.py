@@ -1,7 +1,7 @@
 """Runs command lines, each in a process of its own, and tells what came of them: code, words, time and memory.
 
 A server imports what is heavy once and forks for each call, so that hundreds of them take a minute. Each has a limit of
-time, and of memory beyond what the server itself has.
+processor time, which other processes of the machine do not take away, and of memory beyond what the server itself has.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+#: How much longer than its processor time a call may take: it waits for the machine, or for a pipe without end.
+WAITING = 10
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,7 @@ class Arena:
     ) -> Outcome:
         """Call ``tellapart`` with these arguments in a folder, or run ``code``.
 
-        Limits are in bytes; that of the address space is beyond what the server has.
+        Limits are in bytes, that of the address space beyond what the server has, and in seconds of processor time.
         """
         request = {"arguments": [os.fsencode(a).hex() for a in arguments], "folder": str(folder), "seconds": seconds}
         request |= {"file_size": file_size, "address_space": address_space, "environment": environment, "code": code}
@@ -96,7 +99,7 @@ def _attempt(request: dict[str, Any]) -> dict[str, Any]:
     if not child:
         _call(request, written)
     waiting = os.pidfd_open(child)
-    if not select.select([waiting], [], [], request["seconds"])[0]:
+    if not select.select([waiting], [], [], WAITING * request["seconds"])[0]:
         os.kill(child, signal.SIGKILL)
     os.close(waiting)
     _, status = os.waitpid(child, 0)
@@ -125,6 +128,7 @@ def _call(request: dict[str, Any], written: Sequence[int]) -> None:
         with open("/proc/self/clear_refs", "w") as peak:
             peak.write("5")  # forget the largest that the server ever was
         before = _memory("VmRSS")
+        resource.setrlimit(resource.RLIMIT_CPU, (int(request["seconds"]),) * 2)
         if request["file_size"] is not None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (request["file_size"],) * 2)
         if request["address_space"] is not None:

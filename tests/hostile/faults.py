@@ -284,7 +284,7 @@ while True:
             assert call() == expected
     except KeyboardInterrupt:
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-    until = time.monotonic() + 5
+    until = time.monotonic() + 60
     while threading.active_count() > 1 and time.monotonic() < until:
         time.sleep(0.01)
     left = [thread.name for thread in threading.enumerate() if thread is not threading.main_thread()]

@@ -41,7 +41,7 @@ from tellapart.data import as_points, read
 from tellapart.generative.callbacks import read_log
 from tellapart.generative.runs import open_run
 
-#: Seconds that one call may take.
+#: Seconds of processor time that one call may take, and ten times as many where it waits.
 PATIENCE = 60
 #: Strings that break things, put into files at random.
 NASTY = [
@@ -404,7 +404,9 @@ def _stop(*_: Any) -> None:
 def attempt(call: Callable[[], None]) -> str:
     """``"ok"``, ``"refused"``, or how it failed."""
     signal.signal(signal.SIGALRM, _stop)
-    signal.alarm(PATIENCE)
+    signal.signal(signal.SIGPROF, _stop)
+    signal.alarm(10 * PATIENCE)
+    signal.setitimer(signal.ITIMER_PROF, PATIENCE)
     try:
         call()
         return "ok"
@@ -416,6 +418,7 @@ def attempt(call: Callable[[], None]) -> str:
         return traceback.format_exc()
     finally:
         signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def fuzz(seconds: float, seed: int, keep: Path | None = None, only: str = "") -> tuple[Counter[str], list[str]]:

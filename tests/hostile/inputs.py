@@ -37,13 +37,17 @@ NUMBERS = np.random.default_rng(1).normal(size=(40, 3))
 
 @dataclass(frozen=True)
 class Case:
-    """An input, the arguments it is given with, and a pattern that the one line of the answer must have."""
+    """An input, the arguments it is given with, and a pattern that the one line of the answer must have.
+
+    With code 0 the input is a good one, however odd it looks, and the pattern is one of the standard output.
+    """
 
     name: str
     files: Mapping[str, Content]
     arguments: tuple[str, ...]
     says: str
     options: Mapping[str, Any] = field(default_factory=dict)
+    code: int = 2
 
 
 def lay_out(folder: Path, files: Mapping[str, Content]) -> None:

@@ -45,4 +45,4 @@ def test_damaged_files(good: dict[str, Path], data: Any) -> None:
 def test_a_moment_of_fuzzing() -> None:
     counts, failures = fuzz.fuzz(3, seed=7)
     assert not failures
-    assert sum(counts.values()) > 5
+    assert sum(counts.values()) >= 1

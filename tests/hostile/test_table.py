@@ -7,9 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from afresh import CASES as AFRESH
 from arena import Arena, Outcome
-from inputs import CASES, Case, lay_out
+from inputs import CASES as FIRST
+from inputs import Case, lay_out
 
+CASES = [*FIRST, *AFRESH]
 #: Seconds, and bytes beyond what the libraries themselves take. The machine that runs the tests may be slow.
 SECONDS, BYTES = 90, 300e6
 #: Names of classes and of places in our code are for developers.
@@ -30,8 +33,15 @@ def attack(arena: Arena, case: Case, folder: Path) -> Outcome:
 def judge(case: Case, outcome: Outcome, folder: Path) -> str:
     """What is wrong with an answer; empty if nothing is."""
     lines = outcome.err.splitlines()
-    if outcome.code != 2:
+    if outcome.code != case.code:
         return f"code {outcome.code}"
+    for name, content in case.files.items():
+        made = content.encode() if isinstance(content, str) else content
+        if isinstance(made, bytes) and (folder / name).read_bytes() != made:
+            return f"{name} was written to"
+    if case.code == 0:
+        odd = "\x1b" in outcome.out or outcome.peak > BYTES or not re.search(case.says, outcome.out)
+        return "more than the answer" if lines else "not the answer" if odd else ""
     if outcome.out or not lines or not lines[-1].startswith("tellapart"):
         return "no line that says what is wrong, or more than that"
     if len(lines) > 1 and not lines[0].startswith("usage: "):
@@ -58,6 +68,7 @@ def main() -> None:
     import sys
     import tempfile
 
+    assert len({case.name for case in CASES}) == len(CASES)
     outcomes: list[tuple[Case, Outcome]] = []
     failed = 0
     with Arena() as arena:

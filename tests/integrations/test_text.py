@@ -71,7 +71,7 @@ def test_a_function_may_name_its_outputs():
     lengths.output_names = ["letters", "spaces"]
     assert set(ta.two_sample_test(X, Y, features=lengths, rng=0).named()) == {"letters", "spaces"}
     lengths.output_names = ["letters"]
-    with pytest.raises(ValueError, match="features= names 1 outputs, but gives 2 numbers for each row"):
+    with pytest.raises(ValueError, match="The features name 1 outputs, but give 2 numbers for each row"):
         ta.two_sample_test(X, Y, features=lengths, rng=0)
 
 

@@ -19,7 +19,7 @@ from tellapart.stats.forms.components import ComponentFeatures
 from tellapart.stats.forms.contrasts import Contrasts
 from tellapart.stats.forms.distance import Distance, Tail
 from tellapart.stats.forms.features import FeaturePlan, draw_sketch
-from tellapart.stats.forms.ranks import Ranks, rank_cosines
+from tellapart.stats.forms.ranks import Ranks, in_order, rank_cosines
 from tellapart.stats.forms.scores import align, chi2_tail, gamma_tail, power_mean, rank_pvalue, step_down, upper_tail
 from tellapart.stats.forms.spectral import spectral_forms
 from tellapart.stats.forms.verdict import sum_features, sum_leverages
@@ -159,6 +159,7 @@ def test_sums_do_not_depend_on_how_rows_are_cut(gram, cells):
     centred = F.double().clone()
     for cell in strata.unique():
         centred[strata == cell] -= centred[strata == cell].mean(0)
+        W[strata == cell] -= W[strata == cell].mean(0)  # as contrasts are
     dense = {
         "full": lambda: centred.T @ centred,
         "diagonal": lambda: (centred**2).sum(0),
@@ -203,7 +204,7 @@ def test_memory_bounds_blocks_threads_and_how_much_is_summed_together():
     tight = Rows(Count(), points, Size(1000, 8000, 1e6), Compute(max_memory=2**22, automatic=False, threads=8))
     assert tight.block * tight.needs.row * tight.threads <= 2**22
     assert Rows(Count(), points[:100], Size(8, 8, 1.0), Compute()).threads == 1
-    with pytest.raises(MemoryError, match="max_memory is 10,000"):
+    with pytest.raises(MemoryError, match="but 10,000 are allowed"):
         Rows(Count(), points, Size(1000, 8000, 1e6), Compute(max_memory=10_000, automatic=False))
     assert fitting([Size(100, 1)] * 5, Compute(max_memory=2**30)) == [[0, 1, 2, 3, 4]]
     assert fitting([Size(2**20, 1)] * 3, Compute(max_memory=2**22)) == [[0], [1], [2]]
@@ -279,6 +280,37 @@ def test_ranks_are_mid_ranks():
     U = rng.random((10, 3))
     cosines = math.sqrt(2) * np.cos(math.pi * U[..., None] * np.arange(1, 7))
     assert np.allclose(rank_cosines(U).numpy(), cosines, atol=1e-6)
+
+
+@pytest.mark.parametrize("zeros", [0.0, 0.3, 0.6, 0.9, 0.99])
+def test_components_of_columns_have_unit_variance_whatever_the_ties(zeros):
+    """In single precision, as the features are summed, against exact sums: what is left of a cosine is not rounding."""
+    rng = np.random.default_rng(0)
+    Z = rng.exponential(size=(1024, 40)) * (rng.random((1024, 40)) >= zeros)
+    ranks = Ranks.fit(Z)
+    F = ranks.cosines(ranks(Z))
+    centred = F.double() - F.double().mean(0)
+    G, C = StratifiedSums.of(F, torch.zeros(1024, 1), None, "blocks").close("blocks")
+    _, used = in_order(G.numpy(), C.reshape(40, 6, 1).numpy(), 1024)
+    assert used[:, 0].all()
+    if zeros < 0.9:
+        assert used[:, :4].all()
+    # What `in_order` makes of the features themselves are orthonormal components.
+    P, _ = in_order(G.numpy(), centred.permute(1, 2, 0).numpy(), 1024)
+    products = np.einsum("din,djn->dij", P, P)
+    assert np.allclose(products, np.eye(6) * used[:, :, None], atol=2e-3)
+    if zeros == 0:
+        assert torch.equal(F, rank_cosines(ranks(Z)))
+
+
+def test_functions_of_tied_ranks_stay_in_their_range():
+    """A value that the sketch has not seen is no outlier of a combination of cosines."""
+    rng = np.random.default_rng(0)
+    ranks = Ranks.fit(rng.exponential(size=(1000, 1)) * (rng.random((1000, 1)) < 0.3))
+    seen, new = (ranks.cosines(ranks(values)) for values in (ranks.values[0][:, None], rng.normal(size=(500, 1))))
+    assert len(ranks.tied.columns) == 1
+    assert (new.amax(0) <= seen.amax(0) + 1e-4).all()
+    assert (new.amin(0) >= seen.amin(0) - 1e-4).all()
 
 
 # --- scores -------------------------------------------------------------------------------------------------------

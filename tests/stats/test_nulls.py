@@ -14,18 +14,22 @@ import subprocess
 import sys
 import termios
 import time
+import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
 import tellapart as ta
+from tellapart.data import read_pair
 from tellapart.engine import Compute, tiles
 from tellapart.kernels import Gaussian, Grid, Precomputed
 from tellapart.stats import nulls
 from tellapart.stats.formulas import mmd2_of_labels
+from tellapart.stats.labellings import draw_subsets
 from tellapart.stats.nulls import Binned, Null, NullDistribution, Paired, Permutation, Wild
-from tellapart.stats.nulls.labels import draw_labels, draw_subsets
+from tellapart.stats.nulls.labels import Labels
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -83,12 +87,13 @@ def test_permutation_draws_from_all_relabellings():
     every = enumerate_statistics(X, Y, kernel)
     with torch.no_grad():
         null = Permutation().draw(problem(X, Y, kernel), 7000)
-    drawn = null.distribution.numpy()
+        some = [Permutation().draw(problem(X, Y, kernel, seed), 20).distribution for seed in range(350)]
+    np.testing.assert_allclose(np.sort([*null.distribution, null.statistic]), np.sort(every), atol=1e-12)
+    drawn = torch.cat(some).numpy()
     nearest = np.abs(drawn[:, None] - every).argmin(1)
     np.testing.assert_allclose(drawn, every[nearest], atol=1e-12)
     counts = np.bincount(nearest, minlength=len(every))
     assert abs(((counts - 200) ** 2 / 200).sum() - 34) < 4 * math.sqrt(68)
-    assert null.statistic.item() == pytest.approx(every[0], abs=1e-12)
 
 
 @pytest.mark.parametrize(("m", "n"), [(30, 20), (25, 25)])
@@ -106,7 +111,7 @@ def test_permuted_statistics_have_the_exact_variance(m, n):
     ("m", "n", "bins"), [(4, 4, None), (6, 3, None), (5, 6, None), (8, 8, 8), (11, 7, 6), (9, 4, 4)]
 )
 def test_binned_statistics_are_those_of_relabelled_bins(m, n, bins):
-    """Every draw is MMD² of a relabelling of equal bins, all of those are drawn equally often, the first is MMD²."""
+    """Every draw is MMD² of a relabelling of equal bins; all of those are listed, or drawn equally often."""
     X, Y = draw(np.random.default_rng(3), m, n)
     kernel = Gaussian(1.0).requires_grad_(False)
     seed, count = 7, 10_000
@@ -126,6 +131,10 @@ def test_binned_statistics_are_those_of_relabelled_bins(m, n, bins):
         every.append(ta.mmd2(Z[first], np.delete(Z, first, 0), kernel))
     every = np.array(every)
     drawn = found.distribution.numpy()
+    assert null.labellings(m, n)[0] == len(every)
+    if len(every) <= count + 1:  # all of them, once
+        np.testing.assert_allclose(np.sort([*drawn, found.statistic.item()]), np.sort(every), atol=1e-12)
+        return
     nearest = np.abs(drawn[:, None] - every).argmin(1)
     np.testing.assert_allclose(drawn, every[nearest], atol=1e-12)
     values, times = np.unique(every.round(10), return_counts=True)
@@ -144,59 +153,105 @@ def test_paired_is_the_paired_statistic_of_swapped_pairs():
         flip = np.array(flips)[:, None]
         every.append(ta.mmd2(np.where(flip, Y, X), np.where(flip, X, Y), kernel, estimator="paired"))
     with torch.no_grad():
-        null = Paired().draw(problem(X, Y, kernel), 2000)
+        null, few = (Paired().draw(problem(X, Y, kernel), count) for count in (2000, 25))
     assert null.statistic.item() == pytest.approx(every[0], abs=1e-12)
-    gaps = np.abs(null.distribution.numpy()[:, None] - np.array(every)).min(1)
-    assert gaps.max() < 1e-12
-    assert len(np.unique(null.distribution.numpy().round(12))) == 16  # flipping all pairs changes nothing
+    assert few.statistic.item() == pytest.approx(every[0], abs=1e-12)
+    np.testing.assert_allclose(np.sort([*null.distribution, null.statistic]), np.sort(every), atol=1e-12)
+    assert len(few.distribution) == 25
+    assert np.abs(few.distribution.numpy()[:, None] - np.array(every)).min(1).max() < 1e-12
+    assert Paired().labellings(5, 5) == (32, 2)  # exchanging all pairs changes nothing
 
 
-def test_groups_move_as_a_whole():
-    rng = np.random.default_rng(5)
+@pytest.mark.parametrize("equal_groups", [True, False])
+def test_groups_move_as_a_whole(equal_groups):
     groups = np.repeat(np.arange(12), [3, 3, 2, 2, 1, 1, 3, 3, 2, 2, 1, 1])
     m = 12
-    labels = draw_labels(rng, m, m, 300, groups)
-    assert labels.shape == (24, 300)
+    exchange = Permutation(groups, equal_groups=equal_groups).exchange(m, m)
+    labels = Labels.draw(exchange, 150, np.random.default_rng(5))
+    assert labels.columns.shape == (24, 151)
     for group in range(12):
-        assert (np.ptp(labels[groups == group], axis=0) == 0).all()
-    assert (labels.sum(0) == m).all()
-    assert 0.3 < labels[0].mean() < 0.7
+        assert (np.ptp(labels.columns[groups == group], axis=0) == 0).all()
+    assert (labels.columns[:, labels.observed] == (np.arange(24) < m)).all()
+    assert (labels.sizes() == m).all() == equal_groups
+    assert 0.3 < labels.columns[0].mean() < 0.7
 
 
 @pytest.mark.parametrize(
-    ("m", "groups", "strata"),
+    ("m", "groups", "strata", "equal_groups"),
     [
-        (4, None, [0, 0, 1, 1, 0, 0, 0, 1, 1]),
-        (5, None, ["b", "a", "a", "c", "c", "a", "b", "b", "a"]),
-        (5, [0, 0, 1, 1, 2, 3, 3, 4, 5, 6, 6], None),
-        (6, [0, 0, 1, 2, 2, 3, 4, 4, 5, 6, 6, 7], [0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1]),
+        (4, None, [0, 0, 1, 1, 0, 0, 0, 1, 1], False),
+        (5, None, ["b", "a", "a", "c", "c", "a", "b", "b", "a"], False),
+        (5, [0, 0, 1, 1, 2, 3, 3, 4, 5, 6, 6], None, True),
+        (5, [0, 0, 1, 1, 2, 3, 3, 4, 5, 6, 6], None, False),
+        (6, [0, 0, 1, 2, 2, 3, 4, 4, 5, 6, 6, 7], [0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1], True),
+        (6, [0, 0, 1, 2, 2, 3, 4, 4, 5, 6, 6, 7], [0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1], False),
     ],
-    ids=["strata", "named strata", "groups", "groups within strata"],
+    ids=["strata", "named strata", "equal groups", "groups", "equal groups within strata", "groups within strata"],
 )
-def test_drawn_labellings_are_uniform_over_those_allowed(m, groups, strata):
-    """Against all subsets of m rows that keep groups whole, exchange equal sizes, and keep the numbers of strata."""
+def test_labellings_are_all_of_those_allowed_or_uniform_over_them(m, groups, strata, equal_groups):
+    """Against all subsets of groups with as many groups as observed in each stratum (and of each size)."""
     N = len(groups or strata)
     groups = np.arange(N) if groups is None else np.array(groups)
     strata = np.zeros(N, dtype=int) if strata is None else np.array(strata)
-    observed = np.arange(N) < m
-    sizes = np.bincount(groups)[groups]
+    first = np.unique(groups, return_index=True)[1]
+    sizes = np.bincount(groups) if equal_groups else np.zeros(len(first), int)
 
-    def kind(labels):
-        return {(s, q): int(labels[(strata == s) & (sizes == q)].sum()) for s in set(strata) for q in set(sizes)}
+    def kind(units):
+        return sorted((str(strata[first[unit]]), int(sizes[unit])) for unit in units)
 
-    allowed = set()
-    for chosen in itertools.combinations(range(N), m):
-        labels = np.isin(np.arange(N), chosen).astype(int)
-        if all(np.ptp(labels[groups == g]) == 0 for g in set(groups)) and kind(labels) == kind(observed):
-            allowed.add(int(2 ** np.arange(N) @ labels))
-    each = 2000
-    given = Permutation(None if (groups == np.arange(N)).all() else groups, strata)
-    drawn = draw_labels(np.random.default_rng(0), m, N - m, each * len(allowed), *given.row_labels())
-    values, counts = np.unique(2 ** np.arange(N) @ drawn, return_counts=True)
+    observed = [unit for unit in range(len(first)) if first[unit] < m]
+    allowed = {
+        int(2 ** np.arange(N) @ np.isin(groups, chosen))
+        for chosen in itertools.combinations(range(len(first)), len(observed))
+        if kind(chosen) == kind(observed)
+    }
+    null = Permutation(None if len(first) == N else groups, strata, equal_groups)
+    exchange = null.exchange(m, N - m)
+    assert null.labellings(m, N - m)[0] == len(allowed) > 3
+    every = Labels.draw(exchange, 10_000, np.random.default_rng(0))
+    assert sorted(2 ** np.arange(N) @ every.columns) == sorted(allowed)
+    rng, drawn, places = np.random.default_rng(0), [], []
+    for _ in range(2000):
+        some = Labels.draw(exchange, len(allowed) - 2, rng)
+        codes = 2 ** np.arange(N) @ some.columns
+        assert codes[some.observed] == 2**m - 1
+        drawn.append(np.delete(codes, some.observed))
+        places.append(some.observed)
+    values, counts = np.unique(np.concatenate(drawn), return_counts=True)
     assert set(values.tolist()) == allowed
-    assert len(allowed) > 3
-    degrees = len(allowed) - 1
+    each, degrees = 2000 * (len(allowed) - 2) / len(allowed), len(allowed) - 1
     assert abs(((counts - each) ** 2 / each).sum() - degrees) < 4.5 * math.sqrt(2 * degrees)
+    # The observed labelling is at every place equally often.
+    found = np.bincount(places, minlength=len(allowed) - 1)
+    each, degrees = 2000 / len(found), len(found) - 1
+    assert abs(((found - each) ** 2 / each).sum() - degrees) < 4.5 * math.sqrt(2 * degrees)
+
+
+def test_statistics_of_groups_of_other_sizes_are_those_of_their_samples():
+    """Every relabelling has MMD² of the samples it makes, on the scale of mn/(m + n); of one row, without its pairs."""
+    rng = np.random.default_rng(2)
+    groups, m = np.array([0, 0, 0, 1, 2, 2, 3, 4, 4]), 4
+    X, Y = rng.normal(size=(m, 2)), rng.normal(size=(5, 2))
+    Z, kernel = np.concatenate([X, Y]), Gaussian(1.0).requires_grad_(False)
+    K = kernel(torch.as_tensor(Z)).numpy()
+    mean = (K.sum() - 9) / 72
+
+    def value(first):
+        inside = np.isin(np.arange(9), first)
+        parts = [K[np.ix_(side, side)] for side in (inside, ~inside)]
+        within = [(part.sum() - len(part)) / (len(part) * (len(part) - 1)) if len(part) > 1 else mean for part in parts]
+        balance = inside.sum() * (~inside).sum() / 20
+        return balance * (sum(within) - 2 * K[np.ix_(inside, ~inside)].mean())
+
+    chosen = list(itertools.combinations(range(5), 2))
+    every = [value(np.flatnonzero(np.isin(groups, pair))) for pair in chosen]
+    with torch.no_grad():
+        found = Permutation(groups).draw(problem(X, Y, kernel), 999)
+    assert found.statistic.item() == pytest.approx(ta.mmd2(X, Y, kernel), abs=1e-12)
+    np.testing.assert_allclose(np.sort([*found.distribution, found.statistic]), np.sort(every), atol=1e-12)
+    # A group of a single row against all others: nothing is divided by 0.
+    alone = Permutation([0, 0, 1, 2, 2, 3, 3, 3, 3]).draw(problem(Z[:2], Z[2:], kernel), 999)
+    assert torch.isfinite(alone.distribution).all()
 
 
 def test_a_permutation_test_draws_within_strata():
@@ -210,10 +265,12 @@ def test_a_permutation_test_draws_within_strata():
         if sum(strata[list(chosen)]) == 2:
             every.append(ta.mmd2(Z[list(chosen)], np.delete(Z, chosen, 0), kernel))
     with torch.no_grad():
-        found = Permutation(strata=(strata[:5], strata[5:])).draw(problem(X, Y, kernel), 3000)
-    gaps = np.abs(found.distribution.numpy()[:, None] - np.array(every))
-    assert gaps.min(1).max() < 1e-12
-    assert len(set(gaps.argmin(1).tolist())) == len(every)
+        found, some = (
+            Permutation(strata=(strata[:5], strata[5:])).draw(problem(X, Y, kernel), count) for count in (3000, 60)
+        )
+    np.testing.assert_allclose(np.sort([*found.distribution, found.statistic]), np.sort(every), atol=1e-12)
+    assert len(some.distribution) == 60 < len(every) - 1
+    assert np.abs(some.distribution.numpy()[:, None] - np.array(every)).min(1).max() < 1e-12
 
 
 class Halves(Null):
@@ -391,6 +448,70 @@ def test_the_result():
     assert json.loads(result.to_json())["pvalue"] == pvalue
 
 
+@pytest.mark.parametrize(
+    ("m", "n", "options", "floor", "draws"),
+    [
+        (3, 3, {}, 2 / 20, 19),
+        (3, 4, {}, 1 / 35, 34),
+        (3, 4, {"permutations": 19}, 1 / 20, 19),
+        (3, 3, {"permutations": "auto"}, 2 / 20, 19),
+        (30, 30, {"permutations": "auto"}, 1 / 2000, None),
+        (4, 4, {"null": "paired"}, 2 / 16, 15),
+        (12, 12, {"null": Binned(bins=4)}, 2 / 6, 5),
+        (13, 12, {"null": Binned(bins=4)}, 1 / 6, 5),
+        (12, 12, {"null": Permutation(np.repeat(np.arange(6), 4))}, 2 / 20, 19),
+        (8, 4, {"null": Permutation(np.repeat([0, 1, 2, 3], [6, 2, 1, 3]))}, 2 / 6, 5),
+        (8, 4, {"null": Permutation(np.repeat([0, 1, 2, 3], [6, 2, 2, 2]), equal_groups=True)}, 1 / 3, 2),
+        (6, 6, {"null": Permutation(strata=np.tile([0, 1, 2], 4))}, 2 / 216, 215),
+        (20, 20, {"null": "gamma", "permutations": 199}, 1 / 200, 199),
+    ],
+)
+def test_the_smallest_pvalue_is_that_of_the_distinct_relabellings(m, n, options, floor, draws):
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(m, 2)), rng.normal(size=(n, 2)) + 50
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = ta.mmd_test(X, Y, rng=0, **options)
+    assert result.pvalue_floor == pytest.approx(floor, rel=1e-12)
+    assert result.pvalue >= floor - 1e-12
+    assert draws is None or result.permutations == draws
+    if floor > 0.05:
+        assert [w.category for w in caught] == [UserWarning]
+        assert result.notes == (str(caught[0].message),)
+        assert caught[0].filename == __file__
+    else:
+        assert not caught
+        assert result.notes == ()
+    if options.get("null") is None:
+        assert result.pvalue == pytest.approx(floor)
+        assert "the smallest possible" in repr(result)
+
+
+def test_all_relabellings_give_the_exact_pvalue():
+    """By counting all samples of three of seven rows, ties included."""
+    rng = np.random.default_rng(1)
+    Z, kernel = rng.normal(size=(7, 2)).round(1), Gaussian(1.0)
+    every = [ta.mmd2(Z[list(c)], np.delete(Z, c, 0), kernel) for c in itertools.combinations(range(7), 3)]
+    expected = np.mean(np.array(every) >= every[0] - 1e-12)
+    for permutations in (34, 999, "auto"):
+        for seed in range(3):
+            found = ta.mmd_test(Z[:3], Z[3:], kernel, permutations=permutations, rng=seed, precision="double")
+            assert found.pvalue == pytest.approx(expected, rel=1e-12)
+
+
+def test_notes_on_the_samples_are_kept():
+    rng = np.random.default_rng(0)
+    X, Y = (pd.DataFrame({"id": np.arange(60), "x": rng.normal(size=60)}) for _ in range(2))
+    # Whatever the reader says of a table, the result says too.
+    expected = [f"X: {note}" for note in read_pair(X, Y)[0].notes]
+    found = ta.mmd_test(X, Y, rng=0)
+    learned = ta.learned_test(X, Y, permutations=19, rng=0)
+    assert expected
+    assert [*found.notes] == [*learned.notes] == expected
+    assert json.loads(found.to_json())["notes"] == json.loads(learned.to_json())["notes"] == expected
+    assert "counts the rows" in found._repr_html_()
+
+
 def test_rejection_and_threshold_agree():
     for r in range(60):
         X, Y = draw(np.random.default_rng(r), 12, 12, ("normal", "binary")[r % 2])
@@ -486,9 +607,15 @@ def test_every_kind_of_rng():
         ({"null": Permutation([1, 2, 3])}, "groups must have one label for each of the 24 rows"),
         ({"null": Permutation(strata=[1, 2, 3])}, "strata must have one label for each of the 24 rows"),
         ({"null": Permutation(np.zeros(24))}, "A group must lie in one sample"),
-        ({"null": Permutation(np.repeat([0, 1, 2, 3], [6, 6, 4, 8]))}, "No group of X has the size of a group of Y"),
+        (
+            {"null": Permutation(np.repeat([0, 1, 2, 3], [6, 6, 4, 8]), equal_groups=True)},
+            "There is nothing to exchange: no group may change places",
+        ),
         ({"null": Permutation(np.repeat([0, 1], 12), np.arange(24))}, "A group must lie in one stratum"),
-        ({"null": Permutation(strata=np.repeat([0, 1], 12))}, "No stratum has rows of X and of Y"),
+        (
+            {"null": Permutation(strata=np.repeat([0, 1], 12))},
+            "There is nothing to exchange: no stratum has rows of two samples",
+        ),
         ({"null": Permutation}, "null must be a null distribution such as"),
         ({"precision": "half"}, "precision must be 'single' or 'double'"),
         ({"null": Binned(bins=2)}, "bins must be between 4 and the number of rows"),

@@ -1,20 +1,24 @@
-"""What must not change when code is moved: p-values and null distributions, to the last bit.
+"""P-values and null distributions of every test: golden values for all processors, bits for one.
 
-    python tests/twosample/bits.py            # write tests/golden/bits-avx2.json, or of another kind of processor
+    python tests/twosample/bits.py write build/bits.json      # before a change, by the old code: `make bits`
+    python tests/twosample/bits.py compare build/bits.json    # after it, on the same machine: `make bits-compare`
+    python tests/twosample/bits.py golden                     # rewrite tests/golden/values.json
 
-Each file was made by the code from before what it is there to watch over (the rearrangement of the library, for
-AVX-512). `test_bits.py` computes every case again. Bits depend on the processor and on torch, so they are compared to
-the last one only where a file was made by the same; elsewhere, to what single precision and learning leave.
+The same seed gives the same bits on one machine, so a file of bits shows whether a change of the code changed a result.
+Such a file says nothing on another machine: matrix products and eigenvalues are rounded differently by other
+processors. `test_golden_values.py` therefore compares with `tests/golden/values.json` within what rounding explains.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import auto_problems
 import numpy as np
 import torch
 
@@ -22,15 +26,9 @@ import tellapart as ta
 from tellapart import kernels as k
 from tellapart.stats.nulls import Binned, Permutation, Wild
 
-#: What nulls are called now, where the file has an older name.
-NAMES = {"swap": "paired"}
+GOLDEN = Path(__file__).parents[1] / "golden" / "values.json"
 
-FOLDER = Path(__file__).parents[1] / "golden"
-
-
-def maker() -> str:
-    """What decides about rounding."""
-    return f"torch {torch.__version__}, {torch.backends.cpu.get_cpu_capability()}, numpy {np.__version__}"
+Case = Callable[[], dict[str, Any]]
 
 
 def _samples(m: int, n: int, d: int, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
@@ -38,18 +36,13 @@ def _samples(m: int, n: int, d: int, seed: int = 0) -> tuple[torch.Tensor, torch
     return torch.from_numpy(rng.normal(size=(m, d))), torch.from_numpy(rng.normal(size=(n, d)) * 1.1 + 0.1)
 
 
-def _described(statistic: float, pvalue: float, null: np.ndarray) -> dict[str, Any]:
-    null = np.ascontiguousarray(null, dtype=np.float64)
-    return {
-        "statistic": float(statistic).hex(),
-        "pvalue": pvalue,
-        "first": null[:4].tolist(),
-        "sha256": hashlib.sha256(null.tobytes()).hexdigest(),
-    }
+def _described(statistic: float, pvalue: float, null: Any, **more: float) -> dict[str, Any]:
+    """What a case gives: numbers by name, and a null distribution."""
+    return {"statistic": float(statistic), "pvalue": float(pvalue), **more, "null": np.asarray(null, dtype=np.float64)}
 
 
-def _tested(result: Any) -> dict[str, Any]:
-    return _described(result.statistic, result.pvalue, result.null_distribution)
+def _tested(result: Any, **more: float) -> dict[str, Any]:
+    return _described(result.statistic, result.pvalue, result.null_distribution, **more)
 
 
 def _kernels(d: int) -> dict[str, Any]:
@@ -73,23 +66,23 @@ def _kernels(d: int) -> dict[str, Any]:
     }
 
 
-def cases() -> dict[str, Callable[[], dict[str, Any]]]:
+def cases() -> dict[str, Case]:
     """Every case by name."""
-    found: dict[str, Callable[[], dict[str, Any]]] = {}
+    found: dict[str, Case] = {}
     d = 3
-    nulls = ("permutation", "binned", "swap", "wild", "spectral", "gamma")
+    nulls = ("permutation", "binned", "paired", "wild", "spectral", "gamma")
     for name, kernel in _kernels(d).items():
         for null in nulls:
             found[f"mmd_test {name} {null}"] = lambda kernel=kernel, null=null: _tested(
-                ta.mmd_test(*_samples(60, 60, d), kernel, NAMES.get(null, null), 199, rng=0)
+                ta.mmd_test(*_samples(60, 60, d), kernel, null, 199, rng=0)
             )
     for null in nulls:
-        sizes = (70, 70) if null == "swap" else (70, 45)
+        sizes = (70, 70) if null == "paired" else (70, 45)
         found[f"mmd_test median {null}"] = lambda null=null, sizes=sizes: _tested(
-            ta.mmd_test(*_samples(*sizes, d), null=NAMES.get(null, null), permutations=99, rng=1)
+            ta.mmd_test(*_samples(*sizes, d), null=null, permutations=99, rng=1)
         )
         found[f"mmd_test double {null}"] = lambda null=null, sizes=sizes: _tested(
-            ta.mmd_test(*_samples(*sizes, d), null=NAMES.get(null, null), permutations=99, rng=1, precision="double")
+            ta.mmd_test(*_samples(*sizes, d), null=null, permutations=99, rng=1, precision="double")
         )
     found["mmd_test float32"] = lambda: _tested(
         ta.mmd_test(*(z.float() for z in _samples(90, 80, d)), permutations=99, rng=2)
@@ -108,9 +101,9 @@ def cases() -> dict[str, Callable[[], dict[str, Any]]]:
     found["mmd_test lag"] = lambda: _tested(
         ta.mmd_test(*_samples(100, 100, d), null=Wild(lag=5.0), permutations=99, rng=4)
     )
-    for null in ("permutation", "binned", "swap"):
+    for null in ("permutation", "binned", "paired"):
         found[f"mmd_test large {null}"] = lambda null=null: _tested(
-            ta.mmd_test(*_samples(1600, 1600, 5), null=NAMES.get(null, null), permutations=199, rng=5)
+            ta.mmd_test(*_samples(1600, 1600, 5), null=null, permutations=199, rng=5)
         )
     for name in ("rbf", "ard", "deep", "full", "witness"):
         found[f"learned_test {name}"] = lambda name=name: _tested(
@@ -121,12 +114,28 @@ def cases() -> dict[str, Callable[[], dict[str, Any]]]:
     )
     for name in ("ard", "rbf", "witness"):
         found[f"compare {name}"] = lambda name=name: _compared(name)
+    for problem in (*auto_problems.ALL, shifted):
+        found[f"default {problem.__name__}"] = lambda problem=problem: _tested(problem(np.random.default_rng(7)))
+    found["reference"] = lambda: _watched()
     found["estimate"] = lambda: _estimated()
     found["select_bandwidth"] = lambda: _selected()
     found["witness"] = lambda: _described(
         0.0, 1.0, ta.witness(k.Gaussian(1.0), *_samples(80, 70, d), at=_samples(50, 1, d, 9)[0])
     )
     return found
+
+
+def shifted(rng: np.random.Generator) -> Any:
+    """A difference that is found, in one of five columns."""
+    X, Y = rng.normal(size=(200, 5)), rng.normal(size=(150, 5))
+    Y[:, 2] += 0.4
+    return ta.two_sample_test(X, Y, 199, rng=rng)
+
+
+def _watched() -> dict[str, Any]:
+    rng = np.random.default_rng(8)
+    reference = ta.Reference.fit(rng.normal(size=(500, 3)), rng=0)
+    return _tested(reference.test(rng.normal(size=(60, 3)) * 1.2, permutations=99, rng=0))
 
 
 def _quick(name: str) -> dict[str, Any]:
@@ -147,29 +156,60 @@ def _compared(name: str) -> dict[str, Any]:
         for k in range(2)
     ]
     found = ta.compare(*frames, name, permutations=99, rng=0, stability=0, learning=_quick(name))
-    return _tested(found) | {"auc": float(found.auc).hex(), "weights": [float(w).hex() for w in found.weights.values]}
+    weights = {f"weight {index}": float(weight) for index, weight in enumerate(found.weights.values)}
+    return _tested(found, auc=float(found.auc), **weights)
 
 
 def _estimated() -> dict[str, Any]:
     found = ta.estimate(*(z.numpy() for z in _samples(90, 80, 3)), k.Gaussian(1.5))
-    return {name: float(getattr(found, name)).hex() for name in ("mmd2", "variance", "second_order", "t")}
+    return {name: float(getattr(found, name)) for name in ("mmd2", "variance", "second_order", "t")}
 
 
 def _selected() -> dict[str, Any]:
     found = {}
     for criterion in ("t", "power", "mmd", "cv", "median", "streaming"):
         choice = ta.select_bandwidth(*_samples(90, 80, 3), criterion=criterion, rng=0)
-        found[criterion] = float(choice.bandwidth).hex()
+        found[criterion] = float(choice.bandwidth)
     return found
 
 
-def main() -> None:
-    FOLDER.mkdir(exist_ok=True)
-    values = {name: case() for name, case in cases().items()}
-    file = FOLDER / f"bits-{torch.backends.cpu.get_cpu_capability().lower()}.json"
-    file.write_text(json.dumps({"made by": maker(), "cases": values}, indent=1) + "\n")
-    print(f"{len(values)} cases, {maker()}")
+def _bits(value: Any) -> Any:
+    """A number to the last bit; of a null distribution, a checksum of all bits."""
+    if isinstance(value, np.ndarray):
+        return hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
+    return value.hex()
+
+
+def _golden(value: Any) -> Any:
+    """A number; of a null distribution, its first draws, its deciles and its standard deviation."""
+    if not isinstance(value, np.ndarray):
+        return value
+    return {"first": value[:4].tolist(), "deciles": deciles(value), "sd": float(value.std())}
+
+
+def deciles(null: np.ndarray) -> list[float]:
+    """Order statistics of a null distribution, from the smallest to the largest."""
+    return [float(draw) for draw in np.sort(null)[np.linspace(0, len(null) - 1, 11).round().astype(int)]]
+
+
+def _compute(write: Callable[[Any], Any]) -> dict[str, Any]:
+    return {name: {part: write(value) for part, value in case().items()} for name, case in cases().items()}
+
+
+def main(action: str, file: str | Path = GOLDEN) -> int:
+    values = _compute(_golden if action == "golden" else _bits)
+    if action != "compare":
+        Path(file).parent.mkdir(parents=True, exist_ok=True)
+        Path(file).write_text(json.dumps(values, indent=1) + "\n")
+        print(f"{len(values)} cases in {file}")
+        return 0
+    before = json.loads(Path(file).read_text())
+    other = [name for name in before if values.get(name) != before[name]]
+    for name in other:
+        print(f"other bits: {name}" if name in values else f"no longer a case: {name}")
+    print(f"{len(before) - len(other)} of {len(before)} cases have the same bits.")
+    return int(bool(other))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main(*sys.argv[1:]))

@@ -132,20 +132,57 @@ def test_a_reference_that_is_used_up_says_so():
     assert np.isfinite(monitor.bets.capital)
 
 
-def test_batches_of_one_name(reference, tmp_path):
-    """The same rows are the same batch; others, as of a file that is called the same each day, are another."""
+def test_a_name_is_counted_once(reference, tmp_path):
+    """Whatever is in the batch: a stream without those that equal an earlier one would be another stream."""
     monitor = reference.monitor(state=tmp_path / "state.json", rng=0, permutations=19)
-    days = [monitor.add(rows(20, k), "orders (new).csv") for k in range(3)]
-    assert [one.name for one in days] == ["orders (new).csv", "orders (new).csv (2)", "orders (new).csv (3)"]
-    assert monitor.add(rows(20, 1), "orders (new).csv") is days[1]
-    assert monitor.add(rows(20, 1), "orders").number == 3
+    first = monitor.add(rows(20, 0), "monday")
+    assert monitor.add(rows(20, 0), "monday") is first
+    before = (tmp_path / "state.json").read_bytes()
+    with pytest.raises(ValueError, match="counted before, with other rows"):
+        monitor.add(rows(20, 1), "monday")
+    assert len(monitor.records) == 1
+    assert (tmp_path / "state.json").read_bytes() == before
+    assert monitor.add(rows(20, 0), "tuesday").number == 1
+    again = reference.monitor(state=tmp_path / "state.json", rng=0, permutations=19)
+    assert again.add(rows(20, 0), "tuesday").number == 1
+    assert again.to_dict() == monitor.to_dict()
 
 
-def test_no_two_batches_have_one_name(reference):
+def test_batches_without_a_name_are_all_counted(reference):
     monitor = reference.monitor(rng=0, permutations=19)
-    for k, name in enumerate(["a (2)", "a", "a", "a (2)"]):
-        monitor.add(rows(20, k), name)
-    assert [one.name for one in monitor.records] == ["a (2)", "a", "a (3)", "a (2) (2)"]
+    for _ in range(3):
+        monitor.add(rows(20, 0))
+    assert [one.name for one in monitor.records] == ["0", "1", "2"]
+    assert [one.key for one in monitor.records] == [None] * 3
+
+
+def test_keys_identify_batches_and_names_are_shown(reference):
+    monitor = reference.monitor(rng=0, permutations=19)
+    for k in range(3):
+        monitor.add(rows(20, k % 2), "latest.csv", key=f"latest.csv {k}")
+    assert [one.name for one in monitor.records] == ["latest.csv", "latest.csv (2)", "latest.csv (3)"]
+    assert monitor.add(rows(20, 1), "another name", key="latest.csv 1").number == 1
+    # What is shown identifies nothing.
+    assert monitor.add(rows(20, 1), "latest.csv (2)").number == 3
+
+
+def test_names_that_look_like_those_of_other_batches(reference):
+    """A batch "x" with the rows of one that was added as "x (2)" is another batch."""
+    monitor = reference.monitor(rng=0, permutations=19)
+    for number, name in enumerate(["x (2)", "x", "x (2) (2)", "4"]):
+        assert monitor.add(rows(20, 0), name).number == number
+    assert [monitor.add(rows(20, 0)).name, monitor.add(rows(20, 0), "4 (2)").name] == ["4 (2)", "4 (2) (2)"]
+    assert len({one.name for one in monitor.records}) == 6
+
+
+def test_batches_that_are_sorted():
+    """Of a large batch only some rows are bet on, and what those before showed: they must not be its smallest ones."""
+    for k in range(2):
+        rng = np.random.default_rng(k)
+        monitor = ta.Reference.fit((rng.random((8000, 1)) < 0.28) * 1.0, rng=k).monitor(0.05, rng=k, permutations=9)
+        for _ in range(12):
+            monitor.add(np.sort((rng.random((5000, 1)) < 0.28) * 1.0, axis=0))
+        assert not monitor.alarmed
 
 
 def test_a_reference_without_any_variation():

@@ -241,6 +241,110 @@ def test_no_row_is_both_fitted_on_and_compared():
     assert distances.min() > 1e-6
 
 
+def test_what_rows_become_does_not_depend_on_the_rows_that_are_compared():
+    """Every value of these rows is replaced: categories, fills, scales and features stay the same to the last bit."""
+    rng = np.random.default_rng(0)
+
+    def draw(n, towns, shift=0.0):
+        found = pd.DataFrame(
+            {
+                "town": [f"t{k}" for k in rng.integers(*towns, n)],
+                "age": rng.normal(40 + shift, 10, n),
+                "zeros": np.where(rng.random(n) < 0.7, 0.0, rng.exponential(size=n) + shift),
+                "constant": np.full(n, 1.0 + shift),
+                "member": rng.random(n) < 0.3 + shift,
+            }
+        )
+        return found.mask(rng.random(found.shape) < 0.1)
+
+    X = draw(400, (0, 60))
+    sketch = np.random.default_rng(7).permutation(400)[:100]
+    others = np.setdiff1d(np.arange(400), sketch)
+    changed = X.copy()
+    changed.iloc[others] = draw(300, (30, 90), shift=0.5).to_numpy()
+    changed = changed.astype({"age": float, "zeros": float, "constant": float})
+    before, after = (ta.Reference.fit(part, rng=7, missing="indicator").contents for part in (X, changed))
+    parts = [[vars(part) for part in known.schema.encoding.parts] for known in (before, after)]
+    np.testing.assert_equal(*parts)
+    assert before.schema.units == after.schema.units
+    assert before.constants == after.constants
+    batch = ta.Reference(before).open(draw(50, (0, 90)))
+    for (_, first), (_, second) in zip(
+        *(known.forms.plan.features(batch.rows, known.forms.plan.members) for known in (before, after)), strict=True
+    ):
+        assert torch.equal(first, second)
+
+
+def test_categories_that_only_other_rows_have_are_others():
+    rng = np.random.default_rng(0)
+    towns = rng.choice(["Ulm", "Bonn"], 400)
+    sketch = rng_sketch = np.random.default_rng(0).permutation(400)[:100]
+    towns[np.setdiff1d(np.arange(400), rng_sketch)[:50]] = "Kiel"
+    assert "Kiel" not in towns[sketch]
+    reference = ta.Reference.fit(pd.DataFrame({"town": towns, "x": rng.normal(size=400)}), rng=0)
+    assert reference.contents.schema.encoding.names == ("town=Bonn", "town=Ulm", "town=other", "x")
+    # It is in the reference nevertheless: no deviation.
+    found = reference.open(pd.DataFrame({"town": ["Kiel", "Rom"], "x": 0.0}))
+    assert [one.count for one in found.deviations] == [1]
+    assert found.rows[:, 2].tolist() == [1.0, 1.0]
+
+
+def test_a_batch_may_have_as_many_different_texts_as_it_likes():
+    """Of 400 categories a batch of 100 rows has nearly 100; without it, the stream would be another."""
+    rng = np.random.default_rng(0)
+
+    def draw(n):
+        return pd.DataFrame({"town": [f"t{k}" for k in rng.integers(400, size=n)]})
+
+    reference = ta.Reference.fit(draw(1200), rng=0)
+    assert 0 < reference.test(draw(100), 19, rng=0).pvalue <= 1
+    # Mostly numbers, with a few texts: categories, as in the reference.
+    grades = pd.DataFrame({"grade": [*map(str, range(12))] * 30 + ["?"] * 60})
+    reference = ta.Reference.fit(grades, rng=0)
+    batch = pd.DataFrame({"grade": [*map(str, range(12))] * 3 + ["?"]})
+    assert reference.open(batch).deviations == ()
+
+
+@pytest.mark.parametrize("kinds", [("f4", "f8"), ("f8", "f4"), ("f4", "f4")])
+def test_columns_are_compared_in_the_coarser_precision(kinds):
+    """The same decimals, in single precision here and in double precision there, beside a column of large numbers."""
+
+    def table(n, seed, kind):
+        rng = np.random.default_rng(seed)
+        decimals = (rng.integers(1, 4, n) / 10).astype(kind)
+        return pd.DataFrame({"price": decimals, "always": np.full(n, 0.1, kind), "count": rng.integers(0, 2**40, n)})
+
+    reference = ta.Reference.fit(table(600, 0, kinds[0]), rng=0)
+    found = reference.test(table(200, 1, kinds[1]), 99, rng=0)
+    alike = ta.Reference.fit(table(600, 0, "f4"), rng=0).test(table(200, 1, "f4"), 99, rng=0)
+    assert found.pvalue == pytest.approx(alike.pvalue, abs=0.021)
+    assert found.pvalue > 0.05
+    capital = reference.monitor(0.05, rng=0, permutations=9)
+    assert not any(capital.add(table(100, 2 + k, kinds[1])).alarm for k in range(8))
+
+
+@pytest.mark.parametrize("kinds", [("f4", "f8"), ("f8", "f4")])
+def test_arrays_are_compared_in_the_coarser_precision(kinds):
+    first, second = (np.random.default_rng(k).integers(1, 4, (n, 2)) / 10 for k, n in ((0, 600), (1, 200)))
+    reference = ta.Reference.fit(first.astype(kinds[0]), rng=0)
+    assert reference.test(second.astype(kinds[1]), 99, rng=0).pvalue > 0.05
+    beyond = second.copy()
+    beyond[0, 0] = 1e100 if kinds[1] == "f8" else 3e38
+    assert np.isfinite(reference.test(beyond.astype(kinds[1]), 19, rng=0).statistic)
+
+
+def test_files_of_another_version_are_refused(tmp_path, of_table):
+    path = tmp_path / "old.tellapart"
+    of_table.save(path)
+    raw = path.read_bytes()
+    length = struct.unpack("<Q", raw[:8])[0]
+    header = json.loads(json.loads(raw[8 : 8 + length])["__metadata__"]["tellapart"])
+    header["fields"]["format"] = "tellapart reference, version 2"
+    write(path, load_file(path), header)
+    with pytest.raises(ValueError, match=r"another version .*Fit the reference again"):
+        ta.Reference.load(path)
+
+
 def write(path, tensors, header):
     save_file(tensors, path, {"tellapart": header if isinstance(header, str) else json.dumps(header)})
 

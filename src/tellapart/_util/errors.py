@@ -68,8 +68,7 @@ class InputError(ValueError):
 
     def message(self, spell: Callable[[str, Any], str] = spell_keyword) -> str:
         """Problem and advice in one line, with arguments spelled by ``spell(name, value)``."""
-        spelled = {name: spell(name.rstrip("_"), value) for name, value in self.options.items()}
-        return printable(" ".join(filter(None, (clip(self.problem, _LONGEST), self.advice.format(**spelled)))))
+        return _join(self.problem, self.advice, self.options, spell)
 
     def __str__(self) -> str:
         return self.message()
@@ -95,9 +94,61 @@ class InputChangedError(InputError, OSError):
     """A file that is not what it was when it was opened."""
 
 
+class InputConnectionError(InputError, ConnectionError):
+    """A cluster that cannot be reached, or is gone."""
+
+
 class OutputError(OSError):
     """A file that could not be written."""
 
 
-def _rebuild(kind: type[InputError], problem: str, advice: str, options: dict[str, Any]) -> InputError:
+class Note(str):
+    """A remark on data or on a result, with advice that names arguments. As a string they are spelled as in Python.
+
+    Parameters
+    ----------
+    problem, advice, **options
+        As for `InputError`. Only ``advice`` is a template: names of columns and files belong into ``problem``.
+
+    >>> note = Note("'id' counts the rows.", "To compare it, give {keep}.", keep="id")
+    >>> note
+    "'id' counts the rows. To compare it, give keep='id'."
+    >>> note.message(lambda name, value: f"--{name} {value}")
+    "'id' counts the rows. To compare it, give --keep id."
+    >>> note.after("reference: ").message(lambda name, value: f"--{name} {value}")
+    "reference: 'id' counts the rows. To compare it, give --keep id."
+    """
+
+    problem: str
+    advice: str
+    options: dict[str, Any]
+
+    def __new__(cls, problem: str, advice: str = "", **options: Any) -> Note:
+        note = super().__new__(cls, _join(problem, advice, options, spell_keyword))
+        note.problem, note.advice, note.options = problem, advice, options
+        return note
+
+    def message(self, spell: Callable[[str, Any], str] = spell_keyword) -> str:
+        """Problem and advice in one line, with arguments spelled by ``spell(name, value)``."""
+        return _join(self.problem, self.advice, self.options, spell)
+
+    def after(self, prefix: str) -> Note:
+        """The note with something in front of it."""
+        return Note(f"{prefix}{self.problem}", self.advice, **self.options)
+
+    def __reduce__(self) -> Any:
+        return _rebuild, (type(self), self.problem, self.advice, self.options)
+
+
+def note_after(prefix: str, note: str) -> str:
+    """A note with something in front of it, be it a `Note` or text."""
+    return note.after(prefix) if isinstance(note, Note) else f"{prefix}{note}"
+
+
+def _join(problem: str, advice: str, options: dict[str, Any], spell: Callable[[str, Any], str]) -> str:
+    spelled = {name: spell(name.rstrip("_"), value) for name, value in options.items()}
+    return printable(" ".join(filter(None, (clip(problem, _LONGEST), advice.format(**spelled)))))
+
+
+def _rebuild(kind: Any, problem: str, advice: str, options: dict[str, Any]) -> Any:
     return kind(problem, advice, **options)

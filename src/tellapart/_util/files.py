@@ -42,7 +42,15 @@ def check_writable(path: str | PathLike[str], what: str) -> None:
     ...
     FileNotFoundError: The report cannot be written: the folder no such folder does not exist.
     """
-    target = Path(path).expanduser()
+    try:
+        target = Path(path).expanduser()
+        target.parent.joinpath(target.name).lstat()  # a name may be too long, or none at all
+    except FileNotFoundError:
+        pass
+    except (OSError, RuntimeError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        if not isinstance(error, NotADirectoryError):
+            raise OutputError(f"{what} cannot be written: {printable(str(path)):.200}: {reason}.") from None
     if target.is_dir():
         raise IsADirectoryError(f"{what} cannot be written: {target} is a folder. Give the name of a file.")
     if not target.parent.is_dir():

@@ -58,6 +58,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given[0] not in COMMANDS:
         _overview().parse_args(given)
         return 2
+    if not _has_working_directory():
+        complain("The working directory does not exist any more. Change to another one.")
+        return 2
     command: Any = import_module(f".{given[0]}", __name__)
     parser = Parser(f"tellapart {given[0]}", formatter_class=argparse.RawDescriptionHelpFormatter)
     command.add_arguments(parser)
@@ -74,6 +77,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         complain(explain(error, parser))
         return 2
+
+
+def _has_working_directory() -> bool:
+    try:
+        os.getcwd()
+    except OSError:
+        return False
+    return True
 
 
 def _overview() -> argparse.ArgumentParser:

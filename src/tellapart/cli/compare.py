@@ -9,7 +9,19 @@ from typing import TYPE_CHECKING
 
 from . import groups
 from .errors import spell_notes, speller
-from .options import add_compute, add_data, add_keep, check_output, computing, names, number_in, reading, seed
+from .options import (
+    add_compute,
+    add_data,
+    add_keep,
+    check_names,
+    check_output,
+    computing,
+    names,
+    number_in,
+    reading,
+    refuse_ignored,
+    seed,
+)
 from .output import say
 
 if TYPE_CHECKING:
@@ -17,6 +29,11 @@ if TYPE_CHECKING:
 
 #: The tests that can be named: the automatic one, and kernels to learn (`tellapart.learning.NAMES`, not imported here).
 TESTS = ("auto", "ard", "rbf", "full", "deep", "witness")
+
+#: Options that say something of the samples or of the result, of which --cost makes no use.
+_OF_RESULTS = (
+    *("paired", "keep", "names", "items", "report", "json", "fail_on_difference", "fail_auc", "fail_effect"),
+)
 
 _EXAMPLES = """\
 examples:
@@ -88,11 +105,12 @@ def run(options: argparse.Namespace) -> int:
         return groups.run(options)
     to_stdout = options.json == "-"
     # Better to fail now than after the work.
-    check_output(options)
+    check_output(options, {"A": options.A, "B": options.B})
     x, y = options.A, options.B
     if options.names is not None and len(options.names) != 2:
         given = "1 name" if len(options.names) == 1 else f"{len(options.names)} names"
         raise InputError(f"There are two samples, but {given}.", "Give two with {names}.", names=...)
+    check_names(options.names or ())
     if options.kernel is not None and options.test not in ("auto", options.kernel):
         raise InputError(
             f"--test {options.test} and --kernel {options.kernel} are two names of one option.",
@@ -100,6 +118,8 @@ def run(options: argparse.Namespace) -> int:
             test=...,
         )
     test = options.kernel or options.test
+    if test == "auto":
+        refuse_ignored(options, ("criterion", "train", "swap"), "is for a test with a kernel that is learned")
     settings = {
         "criterion": options.criterion,
         "groups": options.groups,
@@ -113,12 +133,7 @@ def run(options: argparse.Namespace) -> int:
         **computing(options),
     }
     if options.cost:
-        if test == "auto":
-            raise InputError(
-                "The automatic test takes time that is linear in the rows: there is nothing to estimate.",
-                "Name a learned test with {test}.",
-                test="ard",
-            )
+        refuse_ignored(options, _OF_RESULTS, "is for what a test finds, and --cost runs none")
         del settings["progress"]
         say(str(criticism.compare_cost(x, y, test, **settings)))
         say("Learning comes on top. With --test rbf, it too grows with the square of the rows.")

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import shlex
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from .._util.errors import InputError, OutputError, spell_keyword
+from .._util.errors import InputError, Note, OutputError, spell_keyword
 from .._util.text import printable
 
 #: Arguments of the library whose flags have another name.
 _FLAGS = {"rng": "--seed", "labels": "--by"}
-#: Functions of the library that are commands too.
-_COMMANDS = {"`two_sample_test`": "`tellapart test`"}
 
 
 def explain(error: Exception, parser: argparse.ArgumentParser) -> str:
     """The message of an error in one line, its advice spelled with the flags of ``parser``."""
     if isinstance(error, InputError):
-        return printable(_with_flags(_one_line(error.message(speller(parser))), parser))
-    text = printable(_with_flags(_one_line(str(error)), parser))
+        return printable(_one_line(error.message(speller(parser))))
+    text = printable(_one_line(str(error)))
     # Torch has no error of its own for memory that cannot be had.
     if isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and "t allocate memory" in text):
         text = "" if isinstance(error, RuntimeError) else text
@@ -66,48 +63,15 @@ def spell_flag(name: str, value: Any) -> str:
     return f"{flag} {shlex.quote(_spell_value(value))}"
 
 
-def _with_flags(text: str, parser: argparse.ArgumentParser) -> str:
-    """A message in which arguments of the library are called as the flags of ``parser``."""
-    for function, command in _COMMANDS.items():
-        text = text.replace(function, command)
-    for flag in _long_flags(parser):
-        text = _spell_given(text, flag)
-        # Words with an underscore are no English.
-        name = flag.removeprefix("--").replace("-", "_")
-        text = re.sub(rf"(?<![\w-]){name}(?!\w)", flag, text) if "_" in name else text
-    return text
+def spell_notes(summary: str, parser: argparse.ArgumentParser, notes: Iterable[str]) -> str:
+    """A summary in which those of ``notes`` that name arguments call them as the flags of ``parser``.
 
-
-def spell_notes(summary: str, parser: argparse.ArgumentParser, notes: Collection[str] = ()) -> str:
-    """A summary whose notes call arguments as the flags of ``parser``; other lines are about the data.
-
-    Notes are the lines that say so, and those in ``notes``.
+    A note is a line of the summary, alone or after "Note: ".
     """
-    from ..data.features import NGRAMS
-
-    lines = summary.replace(f"features={NGRAMS!r}", f"features={str(NGRAMS)!r}").split("\n")
-    for flag in _long_flags(parser):
-        lines = [_spell_given(line, flag) if line.startswith("Note: ") or line in notes else line for line in lines]
-    return "\n".join(lines)
-
-
-def _long_flags(parser: argparse.ArgumentParser) -> list[str]:
-    return [flag for flag in parser._option_string_actions if flag.startswith("--")]
-
-
-def _spell_given(text: str, flag: str) -> str:
-    """A text in which an argument that is given a value (``drop='id'``) is called as its flag."""
-    name = re.escape(flag.removeprefix("--").replace("-", "_"))
-    spelled = re.compile(rf"(?<![\w-]){name}=(True\b|\d+|'[^']*'|\([\d, ]+\))?")
-    while found := spelled.search(text):
-        text = text[: found.start()] + _as_flag(flag, found[1]) + text[found.end() :]
-    return text
-
-
-def _as_flag(flag: str, value: str | None) -> str:
-    if value is None or value == "True":
-        return flag
-    return f"{flag} {value.strip('()').replace(', ', 'x') if value[0] == '(' else shlex.quote(value.strip(chr(39)))}"
+    spell = speller(parser)
+    spelled = {str(note): note.message(spell) for note in notes if isinstance(note, Note)}
+    spelled |= {f"Note: {note}": f"Note: {text}" for note, text in spelled.items()}
+    return "\n".join(spelled.get(line, line) for line in summary.split("\n"))
 
 
 def _spell_value(value: Any) -> str:

@@ -8,7 +8,7 @@ import warnings
 from dataclasses import replace
 
 from .errors import spell_notes
-from .options import check_output, computing, existing, reading
+from .options import check_output, computing, existing, reading, refuse_ignored
 from .output import say
 
 #: Options of `compare` that are for two samples.
@@ -31,13 +31,9 @@ def run(options: argparse.Namespace) -> int:
         raise InputError(
             "The groups of one table are compared, but there are two.", "Give one, or leave out {by}.", by=...
         )
-    usual = options.parser.get_default
-    given = next((name for name in _OF_TWO if getattr(options, name) != usual(name)), None)
-    if given is not None:
-        flag = given.replace("_", "-")
-        raise InputError(f"--{flag} is for two samples.", "Leave it out, or leave out {by}.", by=...)
+    refuse_ignored(options, _OF_TWO, "is for two samples, and --by compares the groups of one table")
     check_level(options.alpha)
-    check_output(options)
+    check_output(options, {"A": options.A})
     with warnings.catch_warnings():
         # What it warns of is among the notes of the summary.
         warnings.simplefilter("ignore", UserWarning)
@@ -57,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json == "-":
         say(text)
     elif not options.quiet:
-        say(spell_notes(found.summary(options.alpha), options.parser))
+        say(spell_notes(found.summary(options.alpha), options.parser, found.notes))
     if options.json not in (None, "-"):
         atomic_write_text(options.json, text + "\n")
     if options.report is not None:

@@ -6,23 +6,30 @@ import argparse
 import csv
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NoReturn
 
+from .._util.text import printable
 from .features import add_features, make_features
+from .paths import Paths, check_distinct
 
 #: Digits that a whole number may have.
 _DIGITS = 30
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that suggests what may have been meant."""
+    """A parser that takes each option once, and suggests what may have been meant."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        for name in (None, "store"):
+            self.register("action", name, _StoreOnce)
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong with the call, and stop."""
-        super().error(message + self._suggest(message))
+        """Print what is wrong with the call, and stop."""
+        super().error(printable(message + self._suggest(message)))
 
     def _suggest(self, message: str) -> str:
         unknown = re.search(r"unrecognized arguments: (--[\w-]+)", message)
@@ -36,13 +43,50 @@ class Parser(argparse.ArgumentParser):
         return ""
 
 
+class _StoreOnce(argparse.Action):
+    """Stores a value, and refuses a second one: the first would be lost without a word."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: Any, values: Any, option: str | None = None) -> None:
+        if option is not None and self.dest in given_options(namespace):
+            raise argparse.ArgumentError(self, "is given more than once")
+        if option is not None:
+            namespace.given = {*given_options(namespace), self.dest}
+        setattr(namespace, self.dest, values)
+
+
+def given_options(options: argparse.Namespace) -> set[str]:
+    """The options with a value that stand on the command line, by the names of their attributes."""
+    return getattr(options, "given", set())
+
+
+def refuse_ignored(options: argparse.Namespace, names: Iterable[str], why: str) -> None:
+    """Raise `InputError` if one of the options is given that the others make meaningless."""
+    from .._util.errors import InputError
+
+    usual = options.parser.get_default
+    for name in names:
+        if name in given_options(options) or getattr(options, name) != usual(name):
+            raise InputError(f"--{name.replace('_', '-')} {why}.", "Leave it out.")
+
+
 def names(text: str) -> list[str]:
     """Names between commas; those with a comma in them in double quotes.
 
     >>> names('age, "a, b"')
     ['age', 'a, b']
     """
-    return [name.strip() for name in next(csv.reader([text], skipinitialspace=True))]
+    try:
+        return [name.strip() for name in next(csv.reader([text], skipinitialspace=True, strict=True))]
+    except csv.Error as error:
+        raise argparse.ArgumentTypeError(f"{text!r:.80} is not a list of names: {error}") from None
+
+
+def check_names(given: Sequence[str]) -> None:
+    """Raise `InputError` if names are empty or not unique."""
+    from .._util.errors import InputError
+
+    if len(set(given)) < len(given) or not all(given):
+        raise InputError("Names must be unique and non-empty.", "Correct {names}.", names=...)
 
 
 def image_size(text: str) -> tuple[int, ...]:
@@ -152,17 +196,30 @@ def add_output(parser: argparse.ArgumentParser, report: str) -> argparse._Action
     return out
 
 
-def check_output(options: argparse.Namespace) -> None:
-    """Complain, before the work, where its results could not be written."""
+def check_output(options: argparse.Namespace, inputs: Paths, outputs: Paths | None = None) -> None:
+    """Raise, before the work, where its results could not be written, or would overwrite what is read.
+
+    Parameters
+    ----------
+    options
+        Of which ``report``, ``json`` and ``features`` are looked at where there are such.
+    inputs, outputs
+        Further files that are read and written, by what names them on the command line.
+    """
     from .._util.files import check_writable
 
-    if options.report is not None:
+    kind, _, path = (getattr(options, "features", None) or "").partition(":")
+    page, numbers = getattr(options, "report", None), getattr(options, "json", None)
+    check_distinct(
+        {**inputs, f"--features {kind}": path or None}, {**(outputs or {}), "--report": page, "--json": numbers}
+    )
+    if page is not None:
         from .. import report
 
         report.check_installed()
-        check_page(options.report)
-    if options.json not in (None, "-"):
-        check_writable(options.json, "The JSON file")
+        check_page(page)
+    if numbers not in (None, "-"):
+        check_writable(numbers, "The JSON file")
 
 
 def check_page(path: Path) -> None:

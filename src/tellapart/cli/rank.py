@@ -6,7 +6,19 @@ import argparse
 from pathlib import Path
 
 from .errors import spell_notes
-from .options import add_output, add_reading, check_output, count, existing, names, reading, seed, write_output
+from .options import (
+    add_output,
+    add_reading,
+    check_names,
+    check_output,
+    count,
+    existing,
+    names,
+    reading,
+    refuse_ignored,
+    seed,
+    write_output,
+)
 
 _EXAMPLES = """\
 examples:
@@ -47,7 +59,10 @@ def run(options: argparse.Namespace) -> None:
     """Rank, write the page and the numbers, print the summary."""
     from ..twosample import rank
 
-    check_output(options)
+    if options.kernel is None:
+        refuse_ignored(options, ["train"], "is for a kernel that is learned, and there is no --kernel")
+    models = {f"MODEL {k}": model for k, model in enumerate(options.models, 1)}
+    check_output(options, {"REAL": options.real, **models})
     found = rank(
         existing(options.real),
         {name: existing(given) for name, given in zip(_names(options), options.models, strict=True)},
@@ -60,7 +75,7 @@ def run(options: argparse.Namespace) -> None:
         progress=False if options.quiet else None,
         **reading(options) | {"max_rows": options.max_rows or 10_000},
     )
-    write_output(options, found, spell_notes(found.summary(), options.parser))
+    write_output(options, found, spell_notes(found.summary(), options.parser, found.notes))
 
 
 def _names(options: argparse.Namespace) -> list[str]:
@@ -75,8 +90,7 @@ def _names(options: argparse.Namespace) -> list[str]:
         raise InputError(
             f"There are {models}, but {len(given)} in --names.", "Give one for each with {names}.", names=...
         )
-    if len(set(given)) < len(given) or not all(given):
-        raise InputError("The names of models must differ, and say something.", "Correct {names}.", names=...)
+    check_names(given)
     return given
 
 

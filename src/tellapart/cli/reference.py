@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from .errors import spell_notes
-from .options import add_reading, count, existing, reading, seed
+from .options import add_reading, check_output, count, existing, reading, seed
 from .output import say
 
 _EXAMPLES = """\
@@ -43,6 +43,7 @@ def run(options: argparse.Namespace) -> None:
     from .._util.files import check_writable
     from ..twosample import Reference
 
+    check_output(options, {"X": options.X}, {"--out": options.out})
     check_writable(options.out, "The reference")
     fitted = Reference.fit(
         existing(options.X),
@@ -58,4 +59,4 @@ def run(options: argparse.Namespace) -> None:
         kept = len(fitted.contents.rows)
         say(f"{options.out}: a reference of {len(fitted):,} rows, of which {kept:,} are kept in it.")
         for note in fitted.contents.notes:
-            say(spell_notes(f"Note: {note}", options.parser))
+            say(spell_notes(f"Note: {note}", options.parser, [note]))

@@ -7,7 +7,7 @@ from importlib import import_module
 from inspect import signature
 from pathlib import Path
 
-from .options import add_threads, count, set_threads
+from .options import add_threads, check_output, count, set_threads
 from .output import say
 
 EXPERIMENTS = {
@@ -47,6 +47,12 @@ def run(options: argparse.Namespace) -> None:
     """Run the experiment with the options that it takes."""
     from .._util.memory import keep_freed_memory
 
+    figure = options.out / f"{options.figure}.png"
+    check_output(
+        options,
+        {"--samples": options.samples, "--data": options.data},
+        {"--out": options.out, "the figure of --out": figure},
+    )
     set_threads(options)
     experiment = import_module(f"...experiments.{options.figure}", __name__).run
     given = {key: value for key in ("steps", "samples", "data") if (value := getattr(options, key)) is not None}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from .options import add_threads, count, seed, set_threads
+from .options import add_threads, check_output, count, seed, set_threads
 from .output import say
 
 
@@ -21,8 +21,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Draw the images and write the file."""
+    from .._util.files import check_writable
     from ..generative import save_samples
 
     set_threads(options)
+    check_output(options, {"the checkpoint of RUN": options.folder / "checkpoint.safetensors"}, {"--out": options.out})
+    check_writable(options.out, "The file of images")
     n, *shape = save_samples(options.folder, options.n, options.out, rng=options.seed)
     say(f"{n:,} images of {' × '.join(map(str, shape))} are in {options.out}")

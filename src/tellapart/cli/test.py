@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 import warnings
-from pathlib import Path
 
 from .errors import spell_notes
-from .options import add_compute, add_data, add_keep, computing, count, reading, seed
+from .options import add_compute, add_data, add_keep, check_output, computing, count, reading, seed
 from .output import say
 
 _EXAMPLES = """\
@@ -47,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Test, write the numbers, print the summary."""
-    from .._util.files import atomic_write_text, check_writable
+    from .._util.files import atomic_write_text
     from ..stats.pvalues import check_level, check_reach
     from ..twosample import two_sample_test
 
@@ -55,8 +54,7 @@ def run(options: argparse.Namespace) -> int:
     check_reach(options.permutations, options.alpha)
     to_stdout = options.json == "-"
     # Better to fail now than after the work.
-    if options.json is not None and not to_stdout:
-        check_writable(Path(options.json), "The JSON file")
+    check_output(options, {"A": options.A, "B": options.B})
     with warnings.catch_warnings():
         # What it warns of is among the notes of the summary.
         warnings.simplefilter("ignore", UserWarning)
@@ -74,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
         )
     # The verdict first: whatever goes wrong with the file, it is not lost.
     if not options.quiet and not to_stdout:
-        say(spell_notes(found.summary(options.alpha), options.parser))
+        say(spell_notes(found.summary(options.alpha), options.parser, found.notes))
     if options.json is not None:
         verdict = {"differ": found.reject(options.alpha), "alpha": options.alpha, "pvalue": found.pvalue}
         text = json.dumps(verdict | found.to_dict())

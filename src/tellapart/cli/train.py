@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from .options import add_threads, count, image_size, seed, set_threads
+from .options import add_threads, check_output, count, image_size, seed, set_threads
 from .output import say
 
 #: The models (`tellapart.generative.MODELS`, without importing it).
@@ -47,6 +47,10 @@ def run(options: argparse.Namespace) -> None:
     ranks = os.environ.get("WORLD_SIZE", "1")
     if ranks != "1":
         raise ValueError(f"A run is trained by one process, but WORLD_SIZE is {ranks}. Start it without torchrun.")
+    # The names of what a run writes: see `tellapart.generative.trainer`.
+    written = {"checkpoint": "checkpoint.safetensors", "log": "log.jsonl", "pictures": "samples/step-000000.png"}
+    files = {f"the {what} of --out": options.out / name for what, name in written.items()}
+    check_output(options, {"--data": options.data}, {"--out": options.out, **files})
     set_threads(options)
     keep_freed_memory()
     settings = dict(map(parse_setting, options.set))

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import os
 from contextlib import nullcontext
+from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .errors import explain
+from .errors import explain, spell_notes
 from .features import add_features, make_features
-from .options import add_output, check_output, count, existing, seed, write_output
+from .options import add_output, check_output, count, existing, refuse_ignored, seed, write_output
 from .output import complain
 
 if TYPE_CHECKING:
@@ -24,10 +26,17 @@ examples:
   tellapart watch reference.tellapart 2026-*.csv --state state.json --report history.html
   tellapart watch reference.tellapart new.npy --json - --fail-on-difference
   tellapart watch reference.tellapart new.csv --state s.json --prometheus /var/lib/node_exporter/tellapart.prom
+  tellapart watch reference.tellapart latest.csv --overwritten --state state.json
 
 With --state, what was found of earlier batches is read from there and written back after each batch, whole or not at
-all; a file that it knows, by name and contents, is not counted again. So the same command can be given again after
-whatever stopped it. --control says what --alpha means: anytime (the default with --state), the probability of a false
+all. A file that was counted is not counted again, so the same command can be given again after whatever stopped it. A
+file is identified by its path (links are followed; seen from the folder of the state), and never by what is in it: the
+guarantee would be lost if batches were left out because they look like earlier ones. A file that was counted and has
+other rows now is therefore an error. If each new batch replaces the file of the one before, give --overwritten: then
+the path and the time of modification identify a batch. Files that are copied or downloaded anew have a new time too:
+do not give it for these.
+
+--control says what --alpha means: anytime (the default with --state), the probability of a false
 alarm over a stream without end, by betting, which adds up small differences; holm (the default without), the same by
 p-values of single batches; bh, the share of false ones among the batches that are flagged.
 
@@ -51,6 +60,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("new", nargs="+", metavar="NEW", help="files or folders of images: one batch each, in order")
     add_features(parser)
     parser.add_argument("--state", type=Path, metavar="FILE", help="what was found of earlier batches, as JSON")
+    parser.add_argument(
+        "--overwritten", action="store_true", help="a file that was modified since it was counted is a new batch"
+    )
     test = parser.add_argument_group("the test")
     test.add_argument("--control", choices=("anytime", "holm", "bh"), help="(anytime with --state, holm without)")
     test.add_argument("--alpha", type=float, default=0.01, metavar="P", help="how often it may be wrong (%(default)s)")
@@ -82,13 +94,22 @@ def run(options: argparse.Namespace) -> int:
     from .._util.locks import exclusive
     from ..twosample import Monitor
 
-    check_output(options)
+    lock = None if options.state is None else options.state.with_name(f".{options.state.name}.lock")
+    check_output(
+        options,
+        {"REFERENCE": options.reference, **{f"NEW {k}": new for k, new in enumerate(options.new, 1)}},
+        {"--state": options.state, "the lock of --state": lock, "--prometheus": options.prometheus},
+    )
     for path, what in ((options.state, "The state"), (options.prometheus, "The file of metrics")):
         if path is not None:
             check_writable(path, what)
     reference = _load(options)
     # Bets need a stream to add up over. Files by themselves share alpha.
     control: Control = options.control or ("holm" if options.state is None else "anytime")
+    if control != "holm":
+        refuse_ignored(options, ["horizon"], f"is for --control holm, and this is {control}")
+    if control == "anytime":
+        refuse_ignored(options, ["deep"], "is for --control holm or bh, and this is anytime")
     horizon = options.horizon or (len(options.new) if options.state is None else 50)
     # Two at a time would each write what it knows, and forget the other's batches.
     wait = partial(complain, f"waiting for another process that is adding to {options.state}")
@@ -112,16 +133,42 @@ def run(options: argparse.Namespace) -> int:
         try:
             for new in options.new:
                 try:
-                    found.append(monitor.add(existing(new), Path(new).name or new, progress=progress))
+                    name, key = _identify(new, options.state, options.overwritten)
+                    found.append(monitor.add(existing(new), name, key=key, progress=progress))
                 except InputError as error:  # the next file may be a good one
+                    if "name" in error.options:  # which a file has already
+                        advice = (
+                            "" if options.overwritten else "If each new batch replaces this file, give {overwritten}."
+                        )
+                        error = InputError(error.problem, advice, overwritten=True)
                     complain(explain(error, options.parser))
                     refused += 1
         finally:
             if found:
                 if options.prometheus is not None:
                     atomic_write_text(options.prometheus, monitor.to_prometheus(stream=options.prometheus.stem))
-                write_output(options, monitor, "\n".join(_told(monitor, found, before)))
+                lines = "\n".join(_told(monitor, found, before))
+                write_output(options, monitor, spell_notes(lines, options.parser, found[-1].notes))
     return 2 if refused else int(options.fail_on_difference and any(one in monitor.alarms for one in found))
+
+
+def _identify(given: str, state: Path | None, overwritten: bool) -> tuple[str, str]:
+    """What a batch is called, and what identifies it: its path, seen from the folder of the state, not its contents."""
+    from ..data.paths import split_member
+
+    name = Path(given).name or given
+    try:
+        path, member = split_member(given)
+        file, folder = path.resolve(strict=True), Path(state or "state").resolve().parent
+        key = os.path.relpath(file, folder)
+        modified = max(part.stat().st_mtime_ns for part in (file, *file.rglob("*"))) if overwritten else None
+    except (OSError, ValueError, RuntimeError):  # the name of a data set, or a path that reading it will complain about
+        return name, given
+    key = key if member is None else f"{key}:{member}"
+    if modified is None:
+        return name, key
+    when = datetime.fromtimestamp(modified // 10**9, timezone.utc)
+    return f"{name} ({when:%Y-%m-%d %H:%M:%S} UTC)", f"{key} {modified}"
 
 
 def _load(options: argparse.Namespace) -> Reference:

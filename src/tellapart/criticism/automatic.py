@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .._util.errors import InputError
 from ..data import Encoding, Points, Sample, Source, reindex
 from ..data.arrays import Array
 from ..data.mixed import Mixed, display_names, mix_sources
@@ -39,7 +38,6 @@ class AutomaticOptions:
     """The options that only the automatic test has: see `compare`."""
 
     paired: bool = False
-    equal_groups: bool = False
     kernels: Sequence[Any] | None = None
     keep: Iterable[Any] | bool | None = None
 
@@ -85,7 +83,9 @@ def compare_automatically(request: Request, options: AutomaticOptions) -> Compar
     test = run_two_sample_test(mixed, design, request.permutations, data.kernels, seed, request.compute, request.start)
     here = request.compute.here()
     rng = np.random.default_rng([seed, 2])
-    units = find_units(data.hashes, design.units)
+    # Equal rows are one unit, which stays in one fold; where all are equal there is nothing to keep apart.
+    constant = bool((data.hashes == data.hashes[0]).all())
+    units = np.arange(len(data.hashes)) if constant else find_units(data.hashes, design.units)
     layout = Layout(x.values.shape[1], mixed.categories, mixed.image_shape)
     fit = cross_fit(_two(mixed.points), layout, data.kernels, units, rng, here)
     labels = np.repeat(np.array([0, 1], np.uint8), [len(x), len(y)])
@@ -115,7 +115,7 @@ def compare_automatically(request: Request, options: AutomaticOptions) -> Compar
         settings=request.settings(
             data.sources,
             (len(x), len(y)),
-            design={"paired": options.paired, "equal_groups": options.equal_groups},
+            design={"paired": options.paired},
             test="auto",
             null="permutation",
             keep=data.kept if isinstance(data.kept, tuple) else (),
@@ -138,12 +138,10 @@ def _prepare(request: Request, options: AutomaticOptions) -> _Prepared:
     mixed, (x, y), encoding = mix_sources(sources, ("X", "Y"))
     mixed = replace(mixed, names=names)
     groups, strata = (opened.of_rows(kind, sources) for kind in ("groups", "strata"))
-    design = Design.check(mixed, groups, strata, paired, options.equal_groups, request.labels)
+    design = Design.check(mixed, groups, strata, paired, request.equal_groups, request.labels)
     kernels = as_kernels(options.kernels)
     points = reindex(mixed.points, np.arange(len(x) + len(y)))
     hashes = hash_rows(points)
-    if (hashes == hashes[0]).all():
-        raise InputError("Every row of both samples is the same: there is nothing to compare.")
     return _Prepared(
         sources=sources,
         samples=(x, y),

@@ -78,8 +78,8 @@ def compare(
         Another name of ``test``.
     alpha
         The level of the verdict.
-    permutations, groups, strata, paired, equal_groups, kernels
-        As in `two_sample_test`; learned tests take the first three.
+    permutations, groups, strata, equal_groups, paired, kernels
+        As in `two_sample_test`; learned tests take the first four.
     names
         What to call the samples; by default their file names, or X and Y.
     items
@@ -141,7 +141,7 @@ def compare(
             raise InputError("test and kernel are two names of one argument.", "Give {test} alone.", test=...)
         test = kernel
     automatic = isinstance(test, str) and test == "auto"
-    of_automatic = AutomaticOptions(paired, equal_groups, kernels, keep)
+    of_automatic = AutomaticOptions(paired, kernels, keep)
     of_learned = LearnedOptions(criterion, train, swap, null, standardise, stability, learning)
     _check_unused(of_learned if automatic else of_automatic)
     check_reach(permutations, alpha, tests=1 + swap)
@@ -157,7 +157,9 @@ def compare(
         max_memory=max_memory,
     )
     with computing(max_memory, cluster, progress, threads, title="compare") as compute:
-        request = Request(X, Y, permutations, groups, strata, reading, compute, alpha, names, items, start)
+        request = Request(
+            X, Y, permutations, groups, strata, reading, compute, alpha, names, items, start, equal_groups
+        )
         if automatic:
             return compare_automatically(request, of_automatic)
         return compare_learned(request, test, of_learned)

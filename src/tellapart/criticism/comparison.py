@@ -55,7 +55,8 @@ class Comparison(Shown):
         The witness function at these rows, positive where X has more. It was learned from other rows: from those of
         other folds, or from the half that was learned from.
     auc, auc_interval
-        How separable the samples are by the witness function (0.5: not at all, 1: entirely), with 95 % confidence.
+        How separable the samples are by the witness function (0.5: not at all, 1: entirely), with 95 % confidence: of
+        the mean AUC on new rows of the functions that were learned. By groups, where there are any; asymptotic.
     distance, distance_interval, distance_name
         How far apart the samples are, with 95 % confidence where that is known, and which distance it is.
     slices
@@ -166,9 +167,7 @@ class Comparison(Shown):
 
     @property
     def pvalue_floor(self) -> float:
-        """The smallest p-value that so many permutations can give."""
-        if isinstance(self.test, LearnedTest):
-            return self.test.leading.test.pvalue_floor * len(self.test.halves)
+        """The smallest p-value that this test can give."""
         return self.test.pvalue_floor
 
     @property

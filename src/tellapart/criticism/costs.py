@@ -22,7 +22,7 @@ from .request import Request
 def compare_cost(
     X: Any,
     Y: Any,
-    kernel: Any = "ard",
+    test: Any = "auto",
     criterion: Criterion = "t",
     *,
     alpha: float = 0.05,
@@ -32,6 +32,7 @@ def compare_cost(
     permutations: int = 999,
     groups: Any = None,
     strata: Any = None,
+    equal_groups: bool = False,
     columns: Iterable[Any] | None = None,
     drop: Iterable[Any] | None = None,
     missing: Missing = "error",
@@ -45,11 +46,13 @@ def compare_cost(
     threads: int | None = None,
     cluster: Any = None,
 ) -> Cost:
-    """What the test of a comparison will cost. Reading comes before it, learning on top.
+    """What the learned test of a comparison will cost. Reading comes before it, learning on top.
+
+    The default test has no estimate, because its time is linear in the rows: name a learned one.
 
     Parameters
     ----------
-    X, Y, kernel, criterion, alpha, train, swap, null, permutations, groups, strata, rng
+    X, Y, test, criterion, alpha, train, swap, null, permutations, groups, strata, equal_groups, rng
         As in `compare`.
     columns, drop, missing, image_shape, image_size, max_rows, features, standardise
         As in `compare`.
@@ -58,7 +61,13 @@ def compare_cost(
     """
     check_level(alpha)
     check_reach(permutations, alpha, tests=1 + swap)
-    if isinstance(kernel, str) and kernel == "witness":
+    if isinstance(test, str) and test == "auto":
+        raise InputError(
+            "The automatic test takes time that is linear in the rows: there is nothing to estimate.",
+            "Name a learned test with {test}.",
+            test="ard",
+        )
+    if isinstance(test, str) and test == "witness":
         raise InputError("A witness is tested without tiles, in a moment: there is nothing to estimate.")
     reading = check_options(
         columns=columns,
@@ -73,12 +82,12 @@ def compare_cost(
     )
     with computing(max_memory, cluster, threads=threads) as compute:
         fitting.Settings.from_mapping(criterion, None)  # complains about a criterion that is not known
-        request = Request(X, Y, permutations, groups, strata, reading, compute)
+        request = Request(X, Y, permutations, groups, strata, reading, compute, equal_groups=equal_groups)
         data = prepare(request, LearnedOptions(criterion, train, swap, null, standardise))
         return cost_of_learned_test(
             data.samples[0].values,
             data.samples[1].values,
-            kernel,
+            test,
             data.splits,
             data.null,
             permutations,

@@ -37,7 +37,8 @@ class CrossFit:
     folds
         The fold of each row.
     auc, auc_interval
-        How often a row of X has the larger value than a row of Y of its fold; with 95 % confidence.
+        How often a row of X has the larger value than a row of Y of its fold; with 95 % confidence (asymptotic) for
+        the mean AUC of these regressions on new rows.
     searched
         Which rows belong to the half that slices are searched on: whole folds.
     search_values
@@ -111,40 +112,82 @@ def fold_auc(
 ) -> tuple[float, tuple[float, float]]:
     """The mean AUC of all folds, each of its own regression, and its interval.
 
-    Within a fold the regression is fixed, and the variance is that of DeLong et al. 1988, by units. But a fold's rows
-    are also what other folds' regressions were learned from: what chance puts into a regression is met again, with the
-    same sign, by the fold it came from. That part of the variance counts more than twice (LeDell et al. 2015 leave it
-    out).
+    Within a fold the regression is fixed, and the variance is that of DeLong et al. 1988, by units, each left out as a
+    whole. But a fold's rows are also what other folds' regressions were learned from: what chance puts into a
+    regression is met again, with the same sign, by the fold it came from. That part of the variance counts more than
+    twice (LeDell et al. 2015 leave it out).
 
     Parameters
     ----------
     values, labels, folds, units
         Of each row.
     chance
-        For each fold the variance of the values of its regression that is due to chance.
+        For each fold the variance of the values of its regression that is due to chance, if rows are independent.
     """
-    influence = np.zeros(len(values))
-    auc = pairs = by_chance = spread = 0.0
-    for fold, noise in enumerate(chance):
+    placed, sizes, aucs = np.full(len(values), 0.5), np.zeros((len(chance), 2)), np.full(len(chance), 0.5)
+    spread = np.zeros(len(chance))
+    for fold in range(len(chance)):
         x, y = (np.flatnonzero((folds == fold) & (labels == k)) for k in (0, 1))
         if not len(x) or not len(y):
             continue
-        below, above = placements(values[x], values[y])
-        of_fold, weight = float(below.mean()), float(len(x) * len(y))
-        for rows, placed in ((x, below), (y, above)):
-            larger = np.sqrt(len(rows) / max(len(rows) - 1, 1))
-            influence[rows] = weight * (placed - of_fold) / len(rows) * larger
-        pairs += weight
-        auc += weight * of_fold
-        by_chance += weight * noise
-        spread += weight * float(values[np.concatenate([x, y])].var())
-    if not pairs:  # so few units that each fold has rows of one sample only
+        placed[x], placed[y] = placements(values[x], values[y])
+        aucs[fold], sizes[fold] = placed[x].mean(), (len(x), len(y))
+        spread[fold] = values[np.concatenate([x, y])].var()
+    weights = sizes.prod(1)
+    if not weights.any():  # so few units that each fold has rows of one sample only
         return 0.5, (0.0, 1.0)
-    of_units = np.bincount(units, weights=influence) / pairs
-    share = min(1.0, by_chance / spread) if spread > 0 else 1.0
-    variance = float(of_units @ of_units) * (1 + _AGAIN * share)
-    smaller = int(min(np.count_nonzero(labels == k) for k in (0, 1)))
-    return auc / pairs, auc_interval(auc / pairs, variance, smaller)
+    auc = float(weights @ aucs / weights.sum())
+    weights = weights / weights.sum()
+    by_row, factor = _influences(placed, labels, folds, units, sizes, weights, aucs)
+    by_unit = np.zeros((int(units.max()) + 1, 2))
+    np.add.at(by_unit, (units, labels), by_row * factor)
+    total = by_unit.sum(1)
+    variance = float(total @ total)
+    # What chance puts into a regression is as many times as much as for independent rows as it is for the AUC.
+    alone = float(((by_row * np.where(factor > 0, np.sqrt(_larger(sizes)[folds, labels]), 0.0)) ** 2).sum())
+    crowding = max(1.0, variance / alone) if alone > 0 else 1.0
+    noise = crowding * float(weights @ np.asarray(chance)) / max(float(weights @ spread), 1e-300)
+    used = [np.unique(units[(labels == k) & (factor > 0)]) for k in (0, 1)]
+    parts, free = (by_unit**2).sum(0), np.array([max(len(part) - 1.0, 1.0) for part in used])
+    by_size = (
+        min(free)
+        if len(np.intersect1d(used[0], used[1]))
+        else variance**2 / max(float((parts**2 / free).sum()), 1e-300)
+    )
+    free_of_variance = min(by_size, 3 * variance**2 / max(float((total**4).sum()), 1e-300))
+    smaller = min(len(np.unique(units[labels == k])) for k in (0, 1))
+    if smaller < 2:  # one group says nothing of how much groups differ
+        return auc, (0.0, 1.0)
+    return auc, auc_interval(auc, variance * (1 + _AGAIN * min(1.0, noise)), smaller, free_of_variance)
+
+
+def _larger(sizes: Array) -> Array:
+    """By what a variance of each of some sizes is larger than a mean of squares about their mean."""
+    found: Array = sizes / np.maximum(sizes - 1, 1)
+    return found
+
+
+def _influences(
+    placed: Array, labels: Array, folds: Array, units: Array, sizes: Array, weights: Array, aucs: Array
+) -> tuple[Array, Array]:
+    """What each row adds to the mean AUC, and by what it counts more as its unit is left out as a whole.
+
+    A sample that is a single unit in a fold is compared with other folds: there, all of the fold is what it adds. Where
+    both samples are, half of it is of each.
+    """
+    cells = folds * 2 + labels
+    pairs, of_row = np.unique(cells * (int(units.max()) + 1) + units, return_inverse=True)
+    of_row = of_row.reshape(-1)
+    cell = pairs // (int(units.max()) + 1)
+    count = np.bincount(cell, minlength=sizes.size)  # units of each sample in each fold
+    single = (count == 1)[cells]
+    both = np.asarray((count.reshape(-1, 2) == 1).all(1))[folds]
+    size = np.maximum(sizes.reshape(-1), 1)[cells]
+    centre = np.where(single, float(weights @ aucs), aucs[folds])
+    share = np.bincount(of_row)[of_row] / size
+    left_out = np.sqrt((count - 1) / np.maximum(count, 1))[cells] / np.maximum(1 - share, 1e-9)
+    factor = np.where(single, np.where(both, np.sqrt(0.5), 1.0), left_out)
+    return weights[folds] * (placed - centre) / size, np.where(sizes.min(1)[folds] > 0, factor, 0.0)
 
 
 def _thin(folds: Array, count: int, rng: np.random.Generator) -> Array:

@@ -14,9 +14,11 @@ from .._util.rng import seed_of
 from ..engine import Compute
 from ..kernels import Kernel
 from ..learning import Criterion, fitting
+from ..stats.nulls import Permutation
+from ..stats.nulls.labels import as_labels
 from ..twosample.learned import run_learned_test
 from .comparison import Comparison
-from .intervals import auc_of_samples
+from .crossfit import fold_auc
 from .notices import notice_shared
 from .reading import Standardise, prepare, take_items
 from .request import Request
@@ -62,7 +64,12 @@ def compare_learned(request: Request, kernel: Any, options: LearnedOptions) -> C
         rng=np.random.default_rng([seed, 1]),
         compute=here,
     )
-    auc, interval = auc_of_samples(witness_x, witness_y)
+    rows = np.concatenate([split.test_x, split.test_y + len(x.values)])
+    groups = as_labels(data.null.groups, "groups") if isinstance(data.null, Permutation) else None
+    units = np.arange(len(rows)) if groups is None else np.unique(groups[rows], return_inverse=True)[1].reshape(-1)
+    labels = np.repeat([0, 1], [len(witness_x), len(witness_y)])
+    values = np.concatenate([witness_x, witness_y])
+    auc, interval = fold_auc(values, labels, np.zeros(len(rows), int), units, [0.0])  # other rows were learned from
     return Comparison(
         test=test,
         alpha=request.alpha,
@@ -80,7 +87,7 @@ def compare_learned(request: Request, kernel: Any, options: LearnedOptions) -> C
         weights=weights,
         noticed=notice_shared(data.shared),
         items=take_items(data.items, tested),
-        notes=data.notes,
+        notes=(*data.notes, *test.notes),
         settings=request.settings(
             data.sources,
             (len(x), len(y)),

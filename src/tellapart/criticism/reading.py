@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from .._util.errors import InputError
+from .._util.errors import InputError, note_after
 from ..data import Encoding, Sample, Source
 from ..data.arrays import Array
 from ..data.labels import take_label_columns
@@ -16,7 +16,7 @@ from ..data.options import ReadOptions
 from ..data.read import check_pair, open_pair
 from ..data.shared import SharedRows, find_shared_rows, hash_rows
 from ..learning.splits import Split
-from ..stats.nulls import Binned, Null, Permutation
+from ..stats.nulls import Binned, Null
 from ..twosample.learned import check_learned_null, split_samples
 from .exemplars import row_numbers
 from .request import Request
@@ -75,7 +75,7 @@ class Prepared:
     @property
     def notes(self) -> tuple[str, ...]:
         """What was done to the data on the way."""
-        return tuple(f"{source.label}: {note}" for source in self.sources for note in source.notes)
+        return tuple(note_after(f"{source.label}: ", note) for source in self.sources for note in source.notes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +136,8 @@ def prepare(request: Request, how: LearnedOptions) -> Prepared:
     x, y = check_pair(*opened.sources)
     x, y = _note_drawn(x, limit), _note_drawn(y, limit)
     null, (groups, strata) = how.null, (opened.of_rows(kind, (x, y)) for kind in ("groups", "strata"))
-    relabelling: Null = Permutation(groups, strata) if null != "binned" else check_learned_null(null, groups, strata)
+    chosen = "binned" if null == "binned" else "permutation"
+    relabelling = check_learned_null(chosen, groups, strata, request.equal_groups)
     shared = find_shared_rows(hash_rows(x), hash_rows(y))
     splits = split_samples(len(x), len(y), how.train, how.swap, relabelling, request.seed, shared)
     tested = len(splits[0].test_x) + len(splits[0].test_y)

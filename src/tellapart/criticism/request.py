@@ -35,6 +35,7 @@ class Request:
     names: tuple[str, str] | None = None
     items: Any = None
     start: float = 0.0
+    equal_groups: bool = False
 
     @property
     def seed(self) -> int:
@@ -61,7 +62,7 @@ class Request:
             origins=(sources[0].origin or None, sources[1].origin or None),
             rows=rows,
             kind=sources[0].kind,
-            design=design_of(groups=self.groups, strata=self.strata, **(design or {})),
+            design=design_of(groups=self.groups, strata=self.strata, **(design or {}), equal_groups=self.equal_groups),
             reading=self.reading,
             **own,
         )

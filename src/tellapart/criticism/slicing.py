@@ -18,8 +18,8 @@ from ..data import Points
 from ..data.arrays import Array
 from ..data.columns import Column
 from ..data.mixed import Mixed, Unit
-from ..stats.forms.labellings import draw_labellings
 from ..stats.forms.scores import step_down
+from ..stats.labellings import draw_labellings
 from ..twosample.designs import Design
 from .crossfit import CrossFit
 from .slices import Condition, Relation, Slice

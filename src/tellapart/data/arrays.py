@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -39,6 +41,8 @@ def as_array(data: Any, name: str) -> Array:
         array = np.asarray(data)
     except ValueError:
         raise InputError(f"{name} has rows of different lengths. Give every row the same coordinates.") from None
+    if array.dtype.kind == "f" and isinstance(data, (list, tuple)) and np.abs(array).max(initial=0.0) >= 2**53:
+        array = np.asarray(data, object)  # NumPy has rounded whole numbers where some are floats, or negative
     if array.dtype.kind == "O":
         array = _from_objects(array, name)
     if array.dtype.kind not in "biufc":
@@ -84,11 +88,29 @@ def check_exact(array: Array, name: str) -> None:
     rounded = large.astype(np.float64)
     merged = np.flatnonzero(rounded[1:] == rounded[:-1])
     if len(merged):
-        first, second = (int(large[merged[0] + k]) for k in range(2))
-        raise InputError(
-            f"{name} has whole numbers beyond 2**53 that floats cannot tell apart, such as {first} and {second}. Leave "
-            "them out if they are identifiers, or subtract an offset."
-        )
+        raise _merged(name, *(int(large[merged[0] + k]) for k in range(2)))
+
+
+def check_whole(values: Iterable[int], name: str) -> None:
+    """`check_exact` for whole numbers of Python, which may be larger than those of NumPy."""
+    large = sorted({value for value in values if abs(value) >= 2**53})
+    for first, second in pairwise(large):
+        if _as_float(first) == _as_float(second):
+            raise _merged(name, first, second)
+
+
+def _as_float(value: int) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.copysign(math.inf, value)
+
+
+def _merged(name: str, first: int, second: int) -> InputError:
+    return InputError(
+        f"{name} has whole numbers beyond 2**53 that floats cannot tell apart, such as {first} and {second}. Leave "
+        "them out if they are identifiers, or subtract an offset."
+    )
 
 
 def check_rows(shape: tuple[int, ...], name: str) -> None:
@@ -149,4 +171,5 @@ def _from_objects(array: Array, name: str) -> Array:
                 f"{name} must hold numbers, but holds {item!r:.80} ({type(item).__name__}). "
                 "Encode text and dates as numbers, and give every row the same coordinates."
             )
+    check_whole((int(item) for item in array.flat if isinstance(item, (int, np.integer))), name)
     return array.astype(np.float64)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta, timezone
+from datetime import date, timedelta
 from decimal import Decimal
 from numbers import Real
 from typing import Any, Literal, TypeAlias
@@ -14,16 +13,42 @@ import numpy as np
 
 from .._util.errors import InputTypeError
 from .._util.text import printable, shorten
-from .arrays import Array, check_exact, fits_single
+from .arrays import Array, check_exact, check_whole, fits_single
+from .dates import (
+    days_from_array,
+    days_of_duration,
+    days_since_epoch,
+    format_date,
+    is_iso_date,
+    parse_iso_date,
+)
+from .precision import DOUBLE, precision_of, round_array
 from .written import are_codes, looks_like, read_written
 
 ColumnKind: TypeAlias = Literal["number", "boolean", "date", "text"]
 
-_ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:?\d\d)?)?")
-_EPOCH = datetime(1970, 1, 1)
-_DAY = timedelta(days=1)
 #: A column counts as numbers with mistakes in it from more different numbers on.
 _FEWEST_NUMBERS = 5
+#: What programs write where a number is missing, in lower case.
+_MISSING = frozenset(
+    (
+        "na",
+        "n/a",
+        "#n/a",
+        "#na",
+        "<na>",
+        "nan",
+        "-nan",
+        "null",
+        "none",
+        "nat",
+        "1.#ind",
+        "-1.#ind",
+        "1.#qnan",
+        "-1.#qnan",
+    )
+)
+_BOOLEANS = {word: float(word.lower() == "true") for word in ("true", "True", "TRUE", "false", "False", "FALSE")}
 #: Characters of a cell that are shown.
 _LONGEST_CELL = 500
 _NESTED = (list, tuple, dict, set, frozenset, bytes, bytearray, complex, np.complexfloating, np.ndarray)
@@ -48,6 +73,8 @@ class Column:
         Whether the user said that these are categories, so that numbers among them are no mistake.
     single
         Whether float32 holds every value exactly.
+    precision
+        Significant bits of the type that numbers were stored in.
     remark
         How it was read, where that is worth saying.
     """
@@ -58,6 +85,7 @@ class Column:
     levels: tuple[str, ...] = ()
     categorical: bool = False
     single: bool = False
+    precision: int = DOUBLE
     remark: str = ""
 
     def __len__(self) -> int:
@@ -71,6 +99,12 @@ class Column:
     def take(self, rows: Array) -> Column:
         """Some of the rows."""
         return replace(self, values=self.values[rows])
+
+    def rounded(self, precision: int) -> Column:
+        """The same column with numbers in the precision of another; see `round_array`."""
+        if self.kind != "number" or precision >= self.precision:
+            return self
+        return replace(self, values=round_array(self.values, precision), precision=precision)
 
     def cell(self, i: int) -> str:
         """The value of row ``i`` as text; what is missing is empty.
@@ -86,7 +120,7 @@ class Column:
         if self.kind == "boolean":
             return str(bool(value))
         if self.kind == "date":
-            return _format_date(float(value))
+            return format_date(float(value))
         return str(int(value)) if value == int(value) and abs(value) < 1e15 else f"{value:.6g}"
 
     def used_levels(self, rows: Array | None = None) -> dict[str, int]:
@@ -116,32 +150,84 @@ def column_from_array(name: str, array: Array, label: str, *, categorical: bool 
         return Column(name, "boolean", array.astype(np.float64), single=True)
     if kind in "iuf":
         check_exact(array, f"{label}: column {name!r}")
-        return Column(name, "number", array.astype(np.float64), single=fits_single(array.dtype))
-    if kind in "mM":
-        days = array.astype(f"{kind}8[us]").astype(np.int64) / 86_400e6
-        return Column(name, "date" if kind == "M" else "number", np.where(np.isnat(array), np.nan, days))
+        bits = precision_of(array.dtype)
+        return Column(name, "number", array.astype(np.float64), single=fits_single(array.dtype), precision=bits)
+    if kind in "mM" and (kind == "M" or np.datetime_data(array.dtype)[0] not in ("Y", "M")):
+        return Column(name, "date" if kind == "M" else "number", days_from_array(array))
     raise _unreadable(name, label, str(array.dtype))
 
 
 def column_from_codes(name: str, codes: Array, levels: tuple[str, ...], *, categorical: bool) -> Column:
-    """A column of texts that are already numbered (-1: missing). If all are numbers or dates, they are read as such."""
-    if levels and not categorical and all(_ISO_DATE.fullmatch(level) for level in levels):
+    """A column of texts that are already numbered (-1: missing). If all are numbers or dates, they are read as such.
+
+    Blanks around a text do not count, and a text of blanks is missing: a CSV file cannot say otherwise. Words such as
+    NA are missing if all other texts are numbers, dates, or true and false; in a column of texts they are texts.
+    """
+    # Two levels may have one text: the categories 1 and "1".
+    place: dict[str, int] = {"": -1}
+    merged = [place.setdefault(printable(level.strip()), len(place) - 1) for level in levels]
+    del place[""]
+    text = Column(name, "text", np.array([*merged, -1], dtype=np.int32)[codes], tuple(place), categorical)
+    return text if categorical else read_texts(text)
+
+
+def read_texts(text: Column) -> Column:
+    """A column of texts as numbers, dates, or yes and no, if all texts are such; else as text."""
+    absent = [level for level in text.levels if stands_for_missing(level)]
+    there = [level for level in text.levels if not stands_for_missing(level)] if absent else text.levels
+    values, kind, remark = _read_levels(there)
+    if not len(values):
+        width = code_width(text.levels)
+        remark = "" if width is None else f"read as text: values such as {_first_code(text.levels)!r} begin with 0"
+        return replace(text, remark=remark)
+    if absent:
+        gaps = f"read as {kind}s, with {quote_words(absent)} as missing"
+        remark = f"{gaps}, and {remark}" if remark else gaps
+    place = dict(zip(there, values, strict=True))
+    lookup = np.array([*(place.get(level, np.nan) for level in text.levels), np.nan])
+    return Column(text.name, kind, lookup[text.values], single=kind == "boolean", remark=remark)
+
+
+def _read_levels(levels: Sequence[str]) -> tuple[Sequence[float], ColumnKind, str]:
+    """The values of texts, what they are, and how they were read; no values if they are nothing but texts."""
+    if levels and all(map(is_iso_date, levels)):
         try:
-            days = np.array([*(_days_since_epoch(_parse_date(level)) for level in levels), np.nan])
-            return Column(name, "date", days[codes])
+            return [parse_iso_date(level) for level in levels], "date", ""
         except ValueError:
             pass  # 2024-13-45 looks like a date, but is none
-    written = None if categorical else read_written(levels)
-    if written is not None and not written.problem:
-        return Column(name, written.kind, np.array([*written.values, np.nan])[codes], remark=written.remark)
-    # Two levels may have one text: the categories 1 and "1".
-    place: dict[str, int] = {}
-    shown = map(printable, levels)
-    merged = np.array([*(place.setdefault(level, len(place)) for level in shown), -1], dtype=np.int32)
-    texts = tuple(place)
-    width = None if categorical else code_width(texts)
-    remark = "" if width is None else f"read as text: values such as {_first_code(texts)!r} begin with 0"
-    return Column(name, "text", merged[codes], texts, categorical, remark=remark)
+    if levels and all(level in _BOOLEANS for level in levels):
+        return [_BOOLEANS[level] for level in levels], "boolean", ""
+    written = read_written(levels)
+    if written is None or written.problem:
+        return [], "text", ""
+    return written.values, written.kind, written.remark
+
+
+def stands_for_missing(text: str) -> bool:
+    """Whether a text is one that programs write where a number is missing.
+
+    >>> [stands_for_missing(text) for text in ("NA", "n/a", "-", "Namibia")]
+    [True, True, False, False]
+    """
+    return text.lower() in _MISSING
+
+
+def quote_words(words: Sequence[str]) -> str:
+    """Some words for a message."""
+    return ", ".join(map(repr, words[:3])) + (", …" if len(words) > 3 else "")
+
+
+def check_written(column: Column, levels: Iterable[str], label: str) -> Column:
+    """The column; raise `InputError` if whole numbers that differ as texts became one float."""
+    if column.kind == "number":
+        long = (level for level in levels if len(level) > 15)
+        check_whole((int(level) for level in long if _is_whole(level)), f"{label}: column {column.name!r}")
+    return column
+
+
+def _is_whole(text: str) -> bool:
+    digits = text.strip().lstrip("+-")
+    return digits.isdecimal() and digits.isascii() and len(digits) < 400
 
 
 def code_width(texts: Sequence[str]) -> int | None:
@@ -209,7 +295,7 @@ def find_problem(column: Column) -> str:
     """Why a column whose texts are all numbers or dates could not be read as such; empty where there is nothing."""
     if column.kind != "text" or column.categorical:
         return ""
-    written = read_written(list(column.used_levels()))
+    written = read_written([level for level in column.used_levels() if not stands_for_missing(level)])
     return written.problem if written is not None else ""
 
 
@@ -223,17 +309,13 @@ def find_strays(column: Column) -> tuple[Array, str] | None:
     if column.kind != "text" or column.categorical:
         return None
     counts = np.bincount(column.values[column.values >= 0], minlength=len(column.levels))
-    looks = np.array([looks_like(level) or _looks_iso(level) or "" for level in column.levels])
+    looks = np.array([looks_like(level) or ("date" if is_iso_date(level) else "") for level in column.levels])
     for kind in ("number", "date"):
         good = looks == kind
         enough = np.count_nonzero(good & (counts > 0)) > _FEWEST_NUMBERS and counts[good].sum() >= 0.9 * counts.sum()
         if enough and counts[~good].any() and not are_codes(column.levels):
             return np.flatnonzero(np.append(~good, False)[column.values]), kind
     return None
-
-
-def _looks_iso(text: str) -> str:
-    return "date" if _ISO_DATE.fullmatch(text) else ""
 
 
 def _from_objects(name: str, array: Array, label: str, categorical: bool) -> Column:
@@ -255,25 +337,22 @@ def _from_objects(name: str, array: Array, label: str, categorical: bool) -> Col
     if all_are(bool, np.bool_) and types:
         return column_of("boolean", [float(value) for value in present])
     if all_are(Real, Decimal, np.bool_):
-        _check_integers(present, f"{label}: column {name!r}")
+        check_whole((int(value) for value in present if _is_integer(value)), f"{label}: column {name!r}")
         return column_of("number", [_float(value) for value in present])
     if all_are(date, np.datetime64):
-        return column_of("date", [_days_since_epoch(value) for value in present])
+        return column_of("date", [days_since_epoch(value) for value in present])
     if all_are(timedelta, np.timedelta64):
-        return column_of(
-            "number", [value / (_DAY if isinstance(value, timedelta) else np.timedelta64(1, "D")) for value in present]
-        )
+        return column_of("number", [days_of_duration(value) for value in present])
     place: dict[str, int] = {}
     codes = np.full(len(array), -1, np.int32)
     codes[there] = [place.setdefault(str(value), len(place)) for value in present]
-    return column_from_codes(name, codes, tuple(place), categorical=categorical)
+    return check_written(column_from_codes(name, codes, tuple(place), categorical=categorical), place, label)
 
 
-def _check_integers(values: Array, name: str) -> None:
-    """`check_exact` for whole numbers of Python, which may be larger than any of NumPy's."""
-    large = {value for value in values if isinstance(value, int) and -(2**63) <= value < 2**63 and abs(value) > 2**53}
-    if large:
-        check_exact(np.array(sorted(large)), name)
+def _is_integer(value: Any) -> bool:
+    if isinstance(value, Decimal):
+        return value.is_finite() and value == value.to_integral_value()
+    return isinstance(value, (int, np.integer))
 
 
 def _float(value: Any) -> float:
@@ -281,28 +360,3 @@ def _float(value: Any) -> float:
         return float(value)
     except OverflowError:  # a whole number beyond the largest float
         return float("inf")
-
-
-def _days_since_epoch(value: Any) -> float:
-    if isinstance(value, np.datetime64):
-        return float((value - np.datetime64(0, "D")) / np.timedelta64(1, "D"))
-    if not isinstance(value, datetime):
-        return float((value - _EPOCH.date()).days)
-    if value.tzinfo is not None:
-        value = value.astimezone(timezone.utc).replace(tzinfo=None)
-    return float((value - _EPOCH) / _DAY)
-
-
-def _parse_date(text: str) -> datetime:
-    text = re.sub(r"([+-]\d\d)(\d\d)$", r"\1:\2", text.replace("Z", "+00:00")) if len(text) > 10 else text
-    # Before 3.11 the fraction of a second must have three or six digits.
-    text = re.sub(r"\.(\d+)", lambda match: "." + match[1].ljust(6, "0"), text)
-    return datetime.fromisoformat(text)
-
-
-def _format_date(days: float) -> str:
-    try:
-        moment = _EPOCH + timedelta(seconds=round(days * 86_400))
-    except OverflowError:  # beyond the year 9999
-        return f"day {days:.6g}"
-    return moment.date().isoformat() if moment.time() == _EPOCH.time() else moment.isoformat(sep=" ")

@@ -59,9 +59,9 @@ def apply_features(
         for part in training:
             part.training = True
     if len({part.shape[1] for part in parts}) > 1:
-        raise InputError(f"features= gave different numbers of coordinates for different rows of {label}.")
+        raise InputError(f"The features have different numbers of coordinates for different rows of {label}.")
     found = torch.cat(parts)
-    check_finite(found.numpy(), f"The output of features= for {label}", advice="Correct the function.")
+    check_finite(found.numpy(), f"The output of the features for {label}", advice="Correct the function.")
     return found
 
 
@@ -75,7 +75,7 @@ def name_outputs(function: Any, width: int, texts: list[str]) -> tuple[str, ...]
         return tuple(f"feature {k}" for k in range(width))
     names = tuple(shorten(printable(str(name)), _LONGEST_NAME) for name in (given(texts) if callable(given) else given))
     if len(names) != width:
-        raise InputError(f"features= names {len(names)} outputs, but gives {width} numbers for each row.")
+        raise InputError(f"The features name {len(names)} outputs, but give {width} numbers for each row.")
     return names
 
 
@@ -99,13 +99,13 @@ def features_differ(path: Any, fitted: str | None, given: str | None) -> InputEr
 def _check_output(output: Any, rows: int, label: str) -> Tensor:
     """The output as floats of shape (rows, coordinates)."""
     if not isinstance(output, (Tensor, np.ndarray)):
-        raise InputTypeError(f"features= must return a tensor or an array, but returned {type(output).__name__}.")
+        raise InputTypeError(f"The features must be a tensor or an array, but are of type {type(output).__name__}.")
     values = torch.as_tensor(output).detach().cpu()
     if values.ndim == 0 or len(values) != rows:
         raise InputError(
-            f"features= must return one row for each row, but for {rows} rows of {label} it returned shape "
+            f"The features must have one row for each row, but for {rows} rows of {label} their shape is "
             f"{tuple(values.shape)}."
         )
     if values.is_complex() or values[0].numel() == 0:
-        raise InputError(f"features= must return numbers, but returned {values.dtype} of shape {tuple(values.shape)}.")
+        raise InputError(f"The features must be numbers, but are {values.dtype} of shape {tuple(values.shape)}.")
     return values.reshape(rows, -1).to(torch.float64 if values.dtype == torch.float64 else torch.float32)

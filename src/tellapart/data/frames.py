@@ -11,7 +11,7 @@ from .._util.errors import InputTypeError
 from .._util.extras import extra
 from .._util.text import printable, shorten
 from .arrays import Array
-from .columns import Column, column_from_array, column_from_codes
+from .columns import Column, check_written, column_from_array, column_from_codes
 from .tables import Table, select_columns, unique_names
 from .vectors import count_numbers, holds_vectors, split_vectors
 
@@ -70,6 +70,8 @@ def _as_narwhals(narwhals: Any, data: Any, label: str) -> Any:
         data = _as_arrow(data)
     elif hasattr(data, "to_frame") and not hasattr(data, "columns"):  # one column
         data = data.to_frame()
+    if library == "pandas":
+        data = _without_views(data)
     if hasattr(data, "set_axis"):  # pandas and its likes allow any names
         data = data.set_axis(list(unique_names(str(name) for name in data.columns)), axis=1)
     try:
@@ -79,6 +81,16 @@ def _as_narwhals(narwhals: Any, data: Any, label: str) -> Any:
             f"{label} is of type {type(data).__module__}.{type(data).__qualname__}, which is not known. Give a "
             "DataFrame, a path or an array."
         ) from None
+
+
+def _without_views(frame: Any) -> Any:
+    """A frame of pandas whose texts are of types that pandas and narwhals know how to use."""
+    for k, kind in enumerate(frame.dtypes):
+        if str(getattr(kind, "pyarrow_dtype", "")) == "string_view":
+            texts = frame.iloc[:, k].array.__arrow_array__().cast("large_string")
+            frame = frame.copy(deep=False)
+            frame.isetitem(k, texts.to_pandas().set_axis(frame.index))
+    return frame
 
 
 def _as_arrow(data: Any) -> Any:
@@ -99,7 +111,7 @@ def _column(narwhals: Any, name: str, series: Any, label: str) -> Column:
     if categorical or dtype == narwhals.String:
         codes, levels = _number_texts(narwhals, series)
         if levels or categorical:
-            return column_from_codes(name, codes, levels, categorical=categorical)
+            return check_written(column_from_codes(name, codes, levels, categorical=categorical), levels, label)
         return Column(name, "number", np.full(len(series), np.nan), single=True)  # nothing has no type
     if dtype.is_nested() or dtype == narwhals.Binary:
         raise InputTypeError(
@@ -107,12 +119,26 @@ def _column(narwhals: Any, name: str, series: Any, label: str) -> Column:
             "Leave it out with {drop}, or make numbers or text of it.",
             drop=[name],
         )
+    if dtype.is_integer():
+        return _whole_numbers(narwhals, name, series, label)
     array = series.to_numpy()
     if dtype == narwhals.Boolean and array.dtype.kind != "b":
         gaps = series.is_null().to_numpy()
         values = np.where(gaps, np.nan, np.where(gaps, False, array).astype(np.float64))
         return Column(name, "boolean", values, single=True)
     return column_from_array(name, array, label)
+
+
+def _whole_numbers(narwhals: Any, name: str, series: Any, label: str) -> Column:
+    """Whole numbers, of which those that are missing must not make floats of the others before these are checked."""
+    if series.dtype in (narwhals.Int128, narwhals.UInt128):  # which NumPy has not
+        return column_from_array(name, np.array(series.to_list(), object), label)
+    column = column_from_array(name, series.drop_nulls().to_numpy(), label)
+    if len(column) == len(series):
+        return column
+    values = np.full(len(series), np.nan)
+    values[~series.is_null().to_numpy()] = column.values
+    return replace(column, values=values)
 
 
 def _number_texts(narwhals: Any, series: Any) -> tuple[Array, tuple[str, ...]]:

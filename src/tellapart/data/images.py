@@ -124,8 +124,10 @@ def as_images(array: Array, label: str, image_shape: Any = None) -> Images | Non
         shape = check_shape(image_shape)
         if int(np.prod(shape)) != array[0].size:
             raise InputError(
-                f"image_shape={shape} has {int(np.prod(shape))} pixels, but the rows of {label} have {array[0].size} "
-                "numbers."
+                f"The rows of {label} have {array[0].size} numbers, but images of {' × '.join(map(str, shape))} have "
+                f"{int(np.prod(shape))} pixels.",
+                "Correct {image_shape}.",
+                image_shape=...,
             )
         array = array.reshape(len(array), *shape)
     smallest = _SMALLEST if image_shape is None else 1
@@ -193,7 +195,9 @@ def check_shape(image_shape: Any) -> tuple[int, ...]:
     coloured = len(shape) == 3 and (shape[0] in (1, 3) or shape[2] in (1, 3))
     if not (len(shape) == 2 or coloured) or min(shape) < 1:
         raise InputError(
-            f"image_shape={image_shape!r} is not the shape of an image. Give (h, w), (h, w, 3) or (3, h, w)."
+            f"{image_shape!r} is not the shape of an image.",
+            "{image_shape} takes a height and a width, with 1 or 3 colors before or after them.",
+            image_shape=...,
         )
     return shape
 
@@ -207,7 +211,11 @@ def check_size(image_size: Any) -> tuple[int, int] | None:
     except (TypeError, ValueError):
         height = width = 0
     if min(height, width) < 1:
-        raise InputError(f"image_size={image_size!r} is not a size. Give (height, width) in pixels.")
+        raise InputError(
+            f"{image_size!r} is not the size of an image.",
+            "{image_size} takes a height and a width in pixels.",
+            image_size=...,
+        )
     return height, width
 
 

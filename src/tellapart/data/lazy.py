@@ -11,6 +11,7 @@ from torch import Tensor
 
 from .._util.errors import InputError
 from .arrays import LARGEST, Array, too_large
+from .precision import DOUBLE, Precision, round_tensor
 from .sample import are_usable, float_tensor, positions
 
 #: One row for each point: in memory, or where `Lazy` reads them.
@@ -61,8 +62,15 @@ class Lazy:
 class Stored(Lazy):
     """The rows of a store as float tensors of one type, on one device."""
 
-    def __init__(self, store: Store, label: str, dtype: torch.dtype | None = None, device: Any = "cpu") -> None:
-        self.store, self.label = store, label
+    def __init__(
+        self,
+        store: Store,
+        label: str,
+        dtype: torch.dtype | None = None,
+        device: Any = "cpu",
+        precision: Precision = DOUBLE,
+    ) -> None:
+        self.store, self.label, self.precision = store, label, precision
         self.shape = store.shape if len(store.shape) > 1 else (*store.shape, 1)
         self.dtype = dtype or float_tensor(np.empty(0, store.dtype), label).dtype
         self.device = torch.device(device)
@@ -70,8 +78,12 @@ class Stored(Lazy):
     def to(self, what: torch.dtype | torch.device | str) -> Stored:
         """The same rows in another float type, or for a device to compute with."""
         if isinstance(what, torch.dtype):
-            return Stored(self.store, self.label, what, self.device)
-        return Stored(self.store, self.label, self.dtype, what)
+            return Stored(self.store, self.label, what, self.device, self.precision)
+        return Stored(self.store, self.label, self.dtype, what, self.precision)
+
+    def rounded(self, precision: Precision) -> Stored:
+        """The same rows in a coarser precision."""
+        return Stored(self.store, self.label, self.dtype, self.device, precision)
 
     def __getitem__(self, rows: slice | Tensor | Array) -> Tensor:
         if isinstance(rows, slice):
@@ -85,7 +97,7 @@ class Stored(Lazy):
         values = float_tensor(found, self.label)
         if len(values) and not are_usable(values):
             self._complain(np.arange(len(self))[rows] if isinstance(rows, slice) else index, values)
-        return values.to(self.device, self.dtype)
+        return round_tensor(values.to(self.dtype), self.precision).to(self.device)
 
     def _complain(self, index: Array, values: Tensor) -> None:
         """Say which row has what is no finite number, or one whose square is none."""

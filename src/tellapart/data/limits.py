@@ -15,7 +15,7 @@ def check_memory(need: float, label: str, limit: int | None, advice: str, **opti
     free = available_memory()
     if limit is not None and limit < free and need > limit:
         raise InputMemoryError(
-            f"{label} would take about {format_bytes(need)} of memory, but max_memory is {format_bytes(limit)}.",
+            f"{label} would take about {format_bytes(need)} of memory, but {format_bytes(limit)} are allowed.",
             advice,
             **options,
         )

@@ -8,9 +8,10 @@ from dataclasses import replace
 import numpy as np
 from torch import Tensor
 
-from .._util.errors import InputError
+from .._util.errors import InputError, Note
 from .columns import Column, as_codes, code_width
 from .images import Images, know_white, match_ranges
+from .precision import coarsest, precision_of, round_array
 from .source import Rows, Source
 from .tables import Table, describe_running, is_row_number, quote_names
 from .vectors import vector_lengths
@@ -37,7 +38,7 @@ def match(x: Source, y: Source) -> tuple[Source, Source]:
     if (x.features is None) != (y.features is None):
         with_, without = (x, y) if y.features is None else (y, x)
         raise InputError(
-            f"{with_.label} was read with features= and {without.label} without.",
+            f"{with_.label} was read with features and {without.label} without.",
             "Give both the same {features}.",
             features=...,
         )
@@ -125,14 +126,14 @@ def _check_same_columns(x: Source, y: Source) -> None:
 def _match_features(x: Source, y: Source, a: Tensor, b: Tensor) -> tuple[Source, Source]:
     if a.shape[1] != b.shape[1]:
         raise InputError(
-            f"features= gave {a.shape[1]} numbers for each row of {x.label}, but {b.shape[1]} for {y.label}."
+            f"The features are {a.shape[1]} numbers for each row of {x.label}, but {b.shape[1]} for {y.label}."
         )
     if isinstance(x.content, Images) and isinstance(y.content, Images):
         seen = [(images.low, images.high) for images in (x.content, y.content)]
         if seen[0] != seen[1] and not know_white(x.content, y.content):
             raise InputError(
                 f"The pixels of {x.label} were taken to lie in {list(seen[0])} and those of {y.label} in "
-                f"{list(seen[1])}, so features= saw them at different brightness. Bring both to uint8, or to [0, 1]."
+                f"{list(seen[1])}, so the features saw them at different brightness. Bring both to uint8, or to [0, 1]."
             )
     return x, y
 
@@ -145,9 +146,14 @@ def _match_rows(x: Source, y: Source) -> tuple[Source, Source]:
         if isinstance(content, Table):
             values = content.to_matrix()
             assert values is not None
-            content = Rows(values, content.names, from_table=True)
+            content = Rows(values, content.names, from_table=True, stored=content.precision)
         matched.append(replace(source, content=content))
-    x, y = matched
+    precision = coarsest([s.content.precision for s in matched if isinstance(s.content, Rows)])
+    x, y = (
+        replace(s, content=replace(s.content, values=round_array(s.content.values, precision), stored=precision))
+        for s in matched
+        if isinstance(s.content, Rows)
+    )
     names = next((s.content.names for s in (x, y) if isinstance(s.content, Rows) and s.content.names is not None), None)
     first, second = (replace(s, content=replace(s.content, names=names)) for s in (x, y) if isinstance(s.content, Rows))
     return first, second
@@ -167,8 +173,9 @@ def _match_tables(x: Source, y: Source, a: Table, b: Table) -> tuple[Source, Sou
                 second = second.as_kind(first.kind)
             else:
                 differ.append(f"{first.name!r} ({_give_example(first)} and {_give_example(second)})")
-        firsts.append(first)
-        seconds.append(second)
+        precision = min(first.precision, second.precision)
+        firsts.append(first.rounded(precision))
+        seconds.append(second.rounded(precision))
     if differ:
         raise InputError(
             f"{x.label} and {y.label} have columns of different types: {', '.join(differ[:5])}"
@@ -177,8 +184,11 @@ def _match_tables(x: Source, y: Source, a: Table, b: Table) -> tuple[Source, Sou
             drop=...,
         )
     counters = [
-        f"The column {first.name!r} {describe_running(first.values)}. If it has no meaning, leave it out with "
-        f"drop={first.name!r}."
+        Note(
+            f"The column {first.name!r} {describe_running(first.values)}.",
+            "If it has no meaning, leave it out with {drop}.",
+            drop=first.name,
+        )
         for first, second in zip(firsts, seconds, strict=True)
         if min(len(x), len(y)) >= _COUNTED
         and all(c.kind == "number" and is_row_number(c.values) for c in (first, second))
@@ -205,6 +215,9 @@ def _match_images(x: Source, y: Source, a: Images, b: Images) -> tuple[Source, S
         )
         x, y = (replace(s, notes=_add_notes(s.notes, note)) if s is grey else s for s in (x, y))
         a, b = a.in_colour(), b.in_colour()
+    if a.pixels.dtype.kind == b.pixels.dtype.kind == "f":
+        precision = min(precision_of(images.pixels.dtype) for images in (a, b))
+        a, b = (replace(images, pixels=round_array(images.pixels, precision)) for images in (a, b))
     a, b = match_ranges(a, b)
     return replace(x, content=a), replace(y, content=b)
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from .._util.errors import InputError
+from .._util.errors import InputError, note_after
 from .._util.text import printable, shorten
 from .arrays import LARGEST, Array, too_large
 from .columns import Column, ColumnKind
@@ -129,7 +129,7 @@ def open_mixed(
     rows = [open_rows(part, name, options) for part, name in zip(data, names, strict=True)]
     points = [part for part in rows if part is not None]
     if len(points) == len(rows) and not _ranges_may_differ(data, points):
-        points = agree(points, names, at_least)
+        points = agree(points, names, at_least, data)
         shape = _image_shape(tuple(points[0].shape[1:]))
         given = next((part.names for part in data if isinstance(part, Sample) and part.names is not None), None)
         units, called = _plain_units(points[0], shape, given), _called(data, names)
@@ -159,7 +159,7 @@ def mix_sources(
     samples = [encoding.encode(source) for source in sources]
     for source, sample in zip(sources, samples, strict=True):
         _check_size(source, sample)
-    notes = dict.fromkeys(f"{source.label}: {note}" for source in sources for note in source.notes)
+    notes = dict.fromkeys(note_after(f"{source.label}: ", note) for source in sources for note in source.notes)
     mixed = Mixed(
         tuple(agree([sample.values for sample in samples], names, at_least)),
         _encoded_units(encoding, sources[0]),

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from .._util.errors import InputError
+from .._util.errors import InputError, Note
 from .arrays import Array
 from .columns import Column
 from .features import NGRAMS
@@ -146,13 +146,14 @@ def note_left_out(noticed: Sequence[Notice]) -> tuple[str, ...]:
     """
     out = [notice for notice in noticed if notice.left_out]
     constant = [notice for notice in out if notice.kind == "constant"]
-    said = []
+    said: list[str] = []
     for notice in out:
         name = notice.columns[0]
         if notice.kind == "free text":
-            said.append(f"{notice.text} To compare it alone, as text, give columns={name!r} and features={NGRAMS!r}.")
+            advice = "To compare it alone, as text, give {columns} and {features}."
+            said.append(Note(notice.text, advice, columns=name, features=NGRAMS))
         elif notice.kind != "constant":
-            said.append(f"{notice.text} To compare it nevertheless, give keep={name!r}.")
+            said.append(Note(notice.text, "To compare it nevertheless, give {keep}.", keep=name))
     if len(constant) > 1:
         names = quote_names(name for notice in constant for name in notice.columns)
         return (*said, f"{names} have the same value in every row. They are left out.")

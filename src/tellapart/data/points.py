@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from .lazy import Lazy, Points, Stored
 from .options import ReadOptions, check_reading
 from .pairs import Standardise, encode_numbers, encode_pair
 from .paths import check_path
+from .precision import Precision, coarsest, precision_of, round_tensor
 from .read import make_request, read_pair_with, read_with, use_format
 from .sample import Sample, check_values, float_tensor
 from .source import Source
@@ -117,7 +119,21 @@ def as_points(
     paired
         Whether row i of X and row i of Y belong together.
     """
-    options = replace(_check_options(reading), paired=paired)
+    x, y, _ = open_points(X, Y, _check_options(reading), at_least, names, standardise, paired)
+    return x, y
+
+
+def open_points(
+    X: Any,
+    Y: Any,
+    options: ReadOptions,
+    at_least: int,
+    names: tuple[str, str],
+    standardise: Standardise,
+    paired: bool,
+) -> tuple[Points, Points, tuple[str, ...]]:
+    """The same for options that are checked, and notes on what was done to the samples."""
+    options = replace(options, paired=paired)
     for data, name in zip((X, Y), names, strict=True):
         check_path(data, name)
     x: Points | None = _open_lazy(X, names[0], options, standardise)
@@ -128,12 +144,14 @@ def as_points(
         x = _points_from_memory(X, names[0], options)
     if x is None or y is None:
         pair = _as_pair(X, Y, at_least, names, None, standardise, options)
-        return pair[0].values, pair[1].values
+        sources = [part.shown for part in pair if isinstance(part.shown, Source)]
+        notes = dict.fromkeys(f"{source.label}: {note}" for source in sources for note in source.notes)
+        return pair[0].values, pair[1].values, tuple(notes)
     if isinstance(y, Lazy):
         y = _reorder_columns(x, y, names)
     _check_alike(x, y, names, at_least)
-    common = torch.promote_types(x.dtype, y.dtype)
-    return _to_dtype(x, common), _to_dtype(y, common)
+    x, y = to_common_type([x, y], [X, Y])
+    return x, y, ()
 
 
 def open_rows(data: Any, name: str, options: ReadOptions) -> Points | None:
@@ -143,14 +161,47 @@ def open_rows(data: Any, name: str, options: ReadOptions) -> Points | None:
     return _points_from_memory(data, name, options) if found is None else found
 
 
-def agree(points: list[Points], names: Sequence[str], at_least: int) -> list[Points]:
-    """Rows that can be compared: complains where they cannot, and gives all one float type."""
+def agree(points: list[Points], names: Sequence[str], at_least: int, data: Sequence[Any] | None = None) -> list[Points]:
+    """Rows that can be compared, in one float type; raise `InputError` where they cannot be compared.
+
+    Where they are not encoded yet, ``data`` is what the user gave: rows are compared in the coarsest of its precisions.
+    """
     for other, name in zip(points[1:], names[1:], strict=True):
         _check_alike(points[0], other, (names[0], name), at_least)
-    common = points[0].dtype
-    for other in points[1:]:
-        common = torch.promote_types(common, other.dtype)
-    return [_to_dtype(part, common) for part in points]
+    return to_common_type(points, data)
+
+
+def to_common_type(points: Sequence[Points], data: Sequence[Any] | None) -> list[Points]:
+    """Rows in the float type that holds all of them, rounded to the coarsest precision that they came in.
+
+    Parameters
+    ----------
+    points
+        The rows of each sample.
+    data
+        What the user gave for each sample, to see in which type it was stored; None to round nothing.
+    """
+    common = reduce(torch.promote_types, (part.dtype for part in points))
+    found = [_to_dtype(part, common) for part in points]
+    if data is None:
+        return found
+    precision = coarsest([_stored_precision(*pair) for pair in zip(data, points, strict=True)])
+    return [
+        part if isinstance(part, Lazy) and not isinstance(part, Stored) else _round(part, precision) for part in found
+    ]
+
+
+def _stored_precision(data: Any, points: Points) -> Precision:
+    """Significant bits of the type that rows were stored in."""
+    if isinstance(points, Stored):
+        parts = _find_parts(points)
+        return precision_of(points.store.dtype) if parts is None else parts.precision
+    values = data.values if isinstance(data, Sample) else data
+    return precision_of(getattr(values, "dtype", None))
+
+
+def _round(points: Tensor | Stored, precision: Precision) -> Points:
+    return round_tensor(points, precision) if isinstance(points, Tensor) else points.rounded(precision)
 
 
 def _check_options(reading: dict[str, Any]) -> ReadOptions:
@@ -169,6 +220,7 @@ def _as_pair(
     if standardise not in ("auto", True, False):
         raise InputError(f"standardise={standardise!r} is not known. Choose 'auto', True or False.")
     x, y = (_from_memory(data, name, options) for data, name in zip((X, Y), names, strict=True))
+    encoded = False
     if x is None or y is None or standardise is True:
         pinned = [name for data, name in zip((X, Y), names, strict=True) if _is_pinned(data)]
         if pinned and (standardise is True or options.change_rows):
@@ -176,12 +228,15 @@ def _as_pair(
         if pinned:
             x, y = _as_sample(X, names[0], options), _as_sample(Y, names[1], options)
         else:
+            encoded = True
             x, y = encode_pair(*read_pair_with(X, Y, names, options), standardise)
             x, y = replace(x, from_tensor=_is_tensor(X)), replace(y, from_tensor=_is_tensor(Y))
     y = _match_names(x, y, names)
     _check_alike(x.values, y.values, names, at_least)
-    common = dtype or torch.promote_types(x.values.dtype, y.values.dtype)
-    return replace(x, values=x.values.to(common)), replace(y, values=y.values.to(common))
+    if dtype is not None:
+        return replace(x, values=x.values.to(dtype)), replace(y, values=y.values.to(dtype))
+    first, second = to_common_type([x.values, y.values], None if encoded else [X, Y])
+    return replace(x, values=first), replace(y, values=second)  # type: ignore[arg-type]
 
 
 def _as_sample(data: Any, name: str, options: ReadOptions) -> Sample:

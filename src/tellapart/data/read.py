@@ -13,7 +13,7 @@ from torch import Tensor
 
 from .._util.errors import InputError
 from .._util.rng import RNG
-from .arrays import Array, as_array, check_finite, check_rows, iterate_blocks
+from .arrays import Array, as_array, check_exact, check_finite, check_rows, iterate_blocks
 from .columns import Column
 from .features import apply_features
 from .formats import Opened, Request, find_format
@@ -163,7 +163,9 @@ def keep_pairs(x: Source, y: Source) -> tuple[Source, Source]:
     """Rows whose partner is there too, where row i of one sample belongs to row i of the other."""
     if x.total != y.total and x.total is not None and y.total is not None:
         raise InputError(
-            f"paired=True is for pairs (X_i, Y_i), but {x.label} has {x.total} rows and {y.label} has {y.total}."
+            f"{x.label} has {x.total} rows and {y.label} has {y.total}, so their rows are not pairs.",
+            "Leave out {paired}, or give both the same rows.",
+            paired=True,
         )
     if np.array_equal(x.numbers, y.numbers):
         return x, y
@@ -238,7 +240,9 @@ def _drop_unlabelled(source: Source) -> Source:
     for one in source.options.unlabelled:
         gaps = np.isin(source.numbers, one.rows) if one.sample == source.name else np.zeros(len(source), bool)
         if gaps.all():
-            raise InputError(f"{source.label} has no value in {one.column!r}: missing='drop' would leave nothing.")
+            raise InputError(
+                f"{source.label} has no value in {one.column!r}.", "{missing} would leave nothing.", missing="drop"
+            )
         if gaps.any():
             note = f"{int(gaps.sum())} of {len(source)} rows had no value in {one.column!r} and were dropped."
             source = replace(source.take(~gaps), notes=(*source.notes, note))
@@ -273,8 +277,9 @@ def _make_content(opened: Opened, label: str) -> Rows | Table | Images:
         return content
     values = as_array(content, label)
     check_rows(values.shape, label)
+    check_exact(values, label)
     images = as_images(values, label) if values.ndim > 2 else None
-    return images or Rows(values.reshape(len(values), -1), opened.names)
+    return images or Rows(values.reshape(len(values), -1), opened.names, stored=opened.precision)
 
 
 def _select_coordinates(source: Source) -> Source:
@@ -284,22 +289,26 @@ def _select_coordinates(source: Source) -> Source:
         return source
     if isinstance(content, Images):
         argument = "columns" if options.columns is not None else "drop"
-        raise InputError(f"{argument}= is for tables and rows, but {source.label} holds images.")
+        advice = f"{{{argument}}} is for tables and rows."
+        raise InputError(f"{source.label} holds images, which have no columns.", advice, **{argument: ...})
     keep = select_columns(source.columns, source.label, options.columns, options.drop)
-    return replace(source, content=Rows(content.values[:, keep], tuple(source.columns[k] for k in keep)))
+    names = tuple(source.columns[k] for k in keep)
+    return replace(source, content=replace(content, values=content.values[:, keep], names=names))
 
 
 def _shape_images(source: Source) -> Source:
     """Rows that are declared to be images are made so, and images get their size."""
     content, options = source.content, source.options
     if options.image_shape is not None:
-        values = content.pixels if isinstance(content, Images) else _as_matrix(source, "image_shape=")
+        values = content.pixels if isinstance(content, Images) else _as_matrix(source, "image_shape")
         content = as_images(values, source.label, options.image_shape) or content
     if options.image_size is not None:
         if not isinstance(content, Images):
+            what = "table" if isinstance(content, Table) else "list of rows"
             raise InputError(
-                f"image_size= is for images, but {source.label} is a list of rows.",
-                "Give {image_shape} too.",
+                f"{source.label} is a {what}, and not of images.",
+                "Leave out {image_size}, or give {image_shape} too.",
+                image_size=...,
                 image_shape=...,
             )
         _check_resized(content, source)
@@ -322,20 +331,25 @@ def _as_matrix(source: Source, argument: str) -> Array:
         content.to_matrix() if isinstance(content, Table) else content.values if isinstance(content, Rows) else None
     )
     if values is None:
-        problem = f"{argument} needs numbers or images, but {source.label} has columns of text or dates."
-        alone = "Choose one column of text with {columns}, or columns of numbers." if argument == "features=" else ""
-        raise InputError(problem, alone, columns=...)
+        advice = f"{{{argument}}} needs numbers or images."
+        if argument == "features":
+            advice = f"{advice} Choose one column of text with {{columns}}, or columns of numbers."
+        raise InputError(f"{source.label} has columns of text or dates.", advice, columns=..., **{argument: ...})
     return values
 
 
-def check_content(source: Source) -> Source:
-    """The source once its values are checked, without the rows to be dropped, and with features where wanted."""
+def check_content(source: Source, *, alone: bool = True) -> Source:
+    """The source once its values are checked, without the rows to be dropped, and with features where wanted.
+
+    With ``alone`` it is checked by itself whether columns hold free text; a reference has decided that for batches.
+    """
     content, missing = source.content, source.options.missing
     if isinstance(content, Images):
         check_finite(content.pixels, source.label)
         return _add_features(source, content)
     if isinstance(content, Table):
-        check_table(content, source.label, missing, source.numbers, free_text=source.options.features is not None)
+        free_text = not alone or source.options.features is not None
+        check_table(content, source.label, missing, source.numbers, free_text=free_text)
         gaps = content.missing if missing == "drop" else None
     else:
         check_finite(
@@ -349,7 +363,9 @@ def check_content(source: Source) -> Source:
         gaps = _find_nan(content.values) if missing == "drop" else None
     if gaps is not None and gaps.any():
         if gaps.all():
-            raise InputError(f"{source.label} has missing values in every row: missing='drop' would leave nothing.")
+            raise InputError(
+                f"{source.label} has missing values in every row.", "{missing} would leave nothing.", missing="drop"
+            )
         note = f"{int(gaps.sum())} of {len(source)} rows had missing values and were dropped."
         source = replace(source.take(~gaps), notes=(*source.notes, note))
     return _add_features(source)
@@ -362,10 +378,10 @@ def _add_features(source: Source, images: Images | None = None) -> Source:
     content = source.content
     if isinstance(content, Table) and len(content.columns) == 1 and content.columns[0].kind == "text":
         return replace(source, features=_features_of_texts(content.columns[0], source))
-    values = images or _as_matrix(source, "features=")
+    values = images or _as_matrix(source, "features")
     if options.missing == "indicator" and not isinstance(values, Images):
-        advice = "features= needs all values: read it with {missing}."
-        check_finite(values, source.label, advice=advice, missing="drop")
+        advice = "{features} needs all values: read it with {missing}."
+        check_finite(values, source.label, advice=advice, features=..., missing="drop")
     return replace(source, features=apply_features(values, options.features, source.label, options.batch_size))
 
 

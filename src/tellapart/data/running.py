@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from .._util.errors import Note
 from .columns import Column
 from .tables import Table, describe_running, is_row_number
 
@@ -39,15 +40,16 @@ def _note(column: Column) -> str:
     there = column.values[~column.missing] if column.kind in ("date", "number") else np.empty(0)
     if len(there) < 2 or there.min() == there.max():
         return ""
-    out = f"leave it out with drop={column.name!r}."
+    out = "leave it out with {drop}."
     if column.kind == "date":
         first, last = (replace(column, values=np.array([value])).cell(0) for value in (there.min(), there.max()))
-        return f"{column.name!r} holds dates ({first} to {last}). Batches with later ones differ by it alone: {out}"
+        advice = f"Batches with later ones differ by it alone: {out}"
+        return Note(f"{column.name!r} holds dates ({first} to {last}).", advice, drop=column.name)
     if len(there) == len(column) and is_row_number(column.values):
-        return (
-            f"{column.name!r} {describe_running(column.values)}. If it goes on, later batches differ by it alone: {out}"
-        )
+        advice = f"If it goes on, later batches differ by it alone: {out}"
+        return Note(f"{column.name!r} {describe_running(column.values)}.", advice, drop=column.name)
     whole = bool((there == np.rint(there)).all())
     if whole and is_called_id(column.name) and len(np.unique(there)) == len(there):
-        return f"{column.name!r} is different in every row. If later rows have others, they differ by it alone: {out}"
+        advice = f"If later rows have others, they differ by it alone: {out}"
+        return Note(f"{column.name!r} is different in every row.", advice, drop=column.name)
     return ""

@@ -27,12 +27,17 @@ def choose_rows(total: int, size: int | None, seed: int) -> Array:
 
 
 def sample_stream(
-    batches: Iterable[Batch], size: int, seed: int, take: Callable[[Batch, Array], Batch]
+    batches: Iterable[Batch],
+    size: int,
+    seed: int,
+    take: Callable[[Batch, Array], Batch],
+    check: Callable[[list[Batch]], None] | None = None,
 ) -> tuple[list[Batch], Array]:
     """A uniform random subset of rows that come in batches of unknown number, and their positions.
 
     Every row gets a random key, and those with the smallest keys stay. So the memory is that of one batch and twice the
-    rows wanted, and the outcome does not depend on how the rows are batched.
+    rows wanted, and the outcome does not depend on how the rows are batched. Where rows may be of any length, ``check``
+    is called with what is held after each batch, to raise where it is too much.
     """
     random = np.random.default_rng(seed)
     pieces: list[_Piece[Batch]] = []
@@ -46,6 +51,8 @@ def sample_stream(
         if held > 2 * size:
             pieces, limit = _keep_smallest(pieces, size, take)
             held = size
+        if check is not None:
+            check([batch for *_, batch in pieces])
     if held > size:
         pieces, _ = _keep_smallest(pieces, size, take)
     where = [numbers for _, numbers, _ in pieces]

@@ -11,7 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .._util.errors import InputError
+from .._util.errors import InputError, note_after
+from .arrays import Array, fits_single
 from .columns import Column, as_codes, code_width, column_from_array
 from .encoding import Encoding
 from .images import Images
@@ -22,7 +23,7 @@ from .points import open_rows
 from .read import check_content, open_source
 from .running import note_running
 from .sample import Kind
-from .scaling import Levels, Numbers
+from .scaling import MOST_LEVELS, Levels, Numbers
 from .source import Rows, Source
 from .tables import Table, quote_names, unique_names
 from .vectors import whole_column
@@ -57,6 +58,26 @@ class Deviation:
 
 
 @dataclass(frozen=True, eq=False)
+class ReadBatch:
+    """A batch as a schema reads it.
+
+    Attributes
+    ----------
+    values
+        Its rows as numbers, in the precision of the reference.
+    single
+        The numbers of a row that came in single precision, and may be in double precision in the reference.
+    notes, deviations
+        What should be known, and where it is not built like the reference.
+    """
+
+    values: Tensor
+    single: tuple[int, ...] = ()
+    notes: tuple[str, ...] = ()
+    deviations: tuple[Deviation, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
 class Schema:
     """What rows of a reference are, and how later rows become the same numbers.
 
@@ -70,6 +91,8 @@ class Schema:
         How rows became numbers; None where they were numbers.
     columns, kinds
         Of a table, the names and types of its columns.
+    single
+        Of a table, which columns had values in single precision: those of batches are rounded likewise.
     texts
         Of a column of text, the texts that occurred.
     missing, image_size, pixels
@@ -87,6 +110,7 @@ class Schema:
     encoding: Encoding | None
     columns: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
+    single: tuple[bool, ...] = ()
     texts: dict[str, tuple[str, ...]] = field(default_factory=dict)
     missing: str = "error"
     image_size: tuple[int, ...] | None = None
@@ -96,23 +120,48 @@ class Schema:
     dropped: tuple[str, ...] = ()
 
     @classmethod
-    def fit(cls, data: Any, options: ReadOptions) -> tuple[Schema, Points, tuple[str, ...]]:
-        """The schema of a reference, its rows as numbers, and notes."""
-        rows = open_rows(data, "reference", options)
-        if rows is not None and _image_shape(tuple(rows.shape[1:])) is None:
-            width = int(np.prod(rows.shape[1:]))
-            return cls("rows", width, _plain_units(rows, None, None), None, None), rows, ()
-        source = check_content(open_source(data, "reference", options))
+    def fit(
+        cls, opened: Points | Source, sketch: Array, options: ReadOptions
+    ) -> tuple[Schema, Points, tuple[str, ...]]:
+        """The schema of a reference that `open_reference` opened, its rows as numbers, and notes.
+
+        Parameters
+        ----------
+        opened
+            The reference.
+        sketch
+            Positions of the rows that features are fitted on, and that are never compared with a batch.
+        options
+            How it was read.
+
+        Notes
+        -----
+        A test that exchanges rows of the reference with rows of a batch is exact if the function that makes numbers of
+        a row does not depend on these rows. What depends on values is therefore decided on the sketch alone: the
+        categories that have a coordinate, and what is filled in for missing values. What does not:
+
+        - names and the number of columns, lengths of vectors, sizes of images, precision: the same in every row;
+        - indicators of missing values, and the coordinate of other categories: with ``missing="indicator"`` every
+          column has one, and else none, whatever its values are;
+        - black and white of images of floats, by the largest pixel of the reference: one scale for all pixels, which
+          the features divide by again;
+        - ``texts``, by which deviations are counted, and ``notes``: they are reported, and not computed with;
+        - whether the reference is refused (free text, missing values): then there is no test, and no false alarm.
+
+        One choice may depend on rows that are compared: the type of a column that came as text is decided on all rows,
+        as it is read. If all of its values in the sketch are numbers, and a few other rows have texts, it is text
+        because of these. Each of the two ways to read it gives an exact test; the choice is not covered by that.
+        """
+        if not isinstance(opened, Source):
+            return cls("rows", most_numbers(opened), _plain_units(opened, None, None), None, None), opened, ()
+        source = opened
         images = source.features is None and isinstance(source.content, Images)
-        encoding = Encoding.fit_matched(source, source, standardise="auto" if images else False)
+        encoding = Encoding.fit_matched(source, source, sketch, sketch, standardise="auto" if images else False)
         if not images:
             encoding = _open_ended(encoding, options.missing == "indicator")
         table = source.content if source.features is None and isinstance(source.content, Table) else None
-        texts = {
-            c.name: tuple(sorted(c.used_levels()))[:_REMEMBERED]
-            for c in (table.columns if table is not None else ())
-            if c.kind == "text"
-        }
+        columns = () if table is None else table.columns
+        texts = {c.name: tuple(sorted(c.used_levels()))[:_REMEMBERED] for c in columns if c.kind == "text"}
         sample = encoding.encode(source)
         function = options.features
         found = cls(
@@ -122,7 +171,8 @@ class Schema:
             encoding.image_shape,
             encoding,
             () if images else source.columns if source.features is None else encoding.source_columns,
-            () if table is None else tuple(c.kind for c in table.columns),
+            tuple(column.kind for column in columns),
+            tuple(column.single for column in columns),
             texts,
             options.missing,
             options.image_size,
@@ -132,12 +182,16 @@ class Schema:
             options.drop or (),
         )
         running = () if table is None else note_running(table)
-        return found, sample.values, tuple(f"reference: {note}" for note in (*source.notes, *running))
+        return found, sample.values, tuple(note_after("reference: ", note) for note in (*source.notes, *running))
 
     def read(
         self, batch: Any, name: str, strictness: Strictness, features: Callable[[Tensor], Any] | None
-    ) -> tuple[Tensor, tuple[str, ...], tuple[Deviation, ...]]:
-        """The rows of a batch as numbers, notes, and where it deviates."""
+    ) -> ReadBatch:
+        """The rows of a batch as numbers.
+
+        The number of different texts of a column, and whether most of them are numbers, is not looked at: a reference
+        has decided what it holds, and a stream without the batches that look otherwise would have another distribution.
+        """
         if strictness not in ("strict", "normal", "lenient"):
             raise InputError(f"schema={strictness!r} is not known. Choose 'strict', 'normal' or 'lenient'.")
         if (features is None) != (self.features is None):
@@ -147,7 +201,7 @@ class Schema:
             found = open_rows(batch, name, ReadOptions())
             values = _as_numbers(batch, name) if found is None else found[:].detach().cpu().flatten(1)
             self._check_width(values.shape[1], name)
-            return values, (), ()
+            return ReadBatch(values, tuple(range(self.width)) if values.dtype == torch.float32 else ())
         options = ReadOptions(missing=self.missing, features=features)  # type: ignore[arg-type]
         if self.kind == "images" or features is not None:
             options = replace(options, image_size=self.image_size, image_shape=self.pixels)  # type: ignore[arg-type]
@@ -162,16 +216,48 @@ class Schema:
             source = self._as_rows(self._select(source))
         _complain(deviations, strictness, source.label)
         try:
-            source = check_content(source)
+            source = check_content(source, alone=False)
         except InputError as error:
             if "missing" not in error.options:
                 raise
             raise InputError(error.problem, "Fit the reference with {missing}.", missing="indicator") from error
         if source.features is not None:
             self._check_width(source.features.shape[1], source.label)
-        values = self.encoding.encode(source).values
-        notes = [f"{source.label}: {note}" for note in source.notes]
-        return values, (*notes, *(f"{name}: {one.words}" for one in deviations)), tuple(deviations)
+        single = self._single_columns(source)
+        values = self.encoding.encode(self._rounded(source)).values
+        notes = [note_after(f"{source.label}: ", note) for note in source.notes]
+        return ReadBatch(values, single, (*notes, *(f"{name}: {one.words}" for one in deviations)), tuple(deviations))
+
+    def _single_columns(self, source: Source) -> tuple[int, ...]:
+        """The numbers of a row that are in single precision in a batch, and in double precision in the reference."""
+        content = source.content
+        if source.features is not None:
+            return tuple(range(self.width)) if source.features.dtype != torch.float64 else ()
+        if isinstance(content, Rows):
+            return tuple(range(len(self.columns))) if fits_single(content.values.dtype) else ()
+        if not isinstance(content, Table):
+            return ()
+        places = {unit.name: unit.coordinates[0] for unit in self.units if unit.kind == "number"}
+        fine = {name for name, single in zip(self.columns, self.single, strict=True) if not single}
+        return tuple(places[c.name] for c in content.columns if c.single and c.name in fine and c.name in places)
+
+    def _rounded(self, source: Source) -> Source:
+        """A batch whose values are in single precision where those of the reference are."""
+        content = source.content
+        if source.features is not None or isinstance(content, Images):
+            return source
+        if isinstance(content, Rows):
+            coarse = self.encoding is not None and self.encoding.dtype == torch.float32
+            if not coarse or fits_single(content.values.dtype):
+                return source
+            return replace(source, content=replace(content, values=to_single(content.values)))
+        columns = [
+            replace(column, values=to_single(column.values))
+            if single and not column.single and column.kind == "number"
+            else column
+            for column, single in zip(content.columns, self.single, strict=True)
+        ]
+        return replace(source, content=Table(tuple(columns)))
 
     def check(self) -> None:
         """Complain about a schema from a file whose parts do not fit together."""
@@ -188,6 +274,7 @@ class Schema:
             fits = fits and (self.kind, shape) == (found.kind, found.image_shape) and all(map(_fit, numbers))
             fits = fits and (self.kind == "images" or self.columns == found.source_columns)
             fits = fits and (self.kind == "table") == bool(self.kinds) and len(self.kinds) in (0, len(self.columns))
+            fits = fits and len(self.single) == len(self.kinds)
             fits = fits and (self.kind == "table" or len(numbers) == 1)
             fits = fits and (self.kind != "images" or found.pixel_range is not None)
         if not fits or set(self.kinds) - {"number", "boolean", "date", "text"}:
@@ -247,6 +334,8 @@ class Schema:
                 deviations.append(Deviation("type", name, int((~column.missing).sum()), words))
             column = _as_kind(column, kind)
             if kind == "text":
+                # These are categories, as in the reference, also where most of them are numbers here.
+                column = replace(column, categorical=True)
                 known = set(self.texts.get(name, ()))
                 new = {text: count for text, count in column.used_levels().items() if text not in known}
                 if new and len(known) < _REMEMBERED:
@@ -270,6 +359,38 @@ class Schema:
         if kind == "number" and column.kind == "text" and code_width(column.levels) is not None:
             return _as_kind(column, kind)
         return column
+
+
+def open_reference(data: Any, options: ReadOptions) -> Points | Source:
+    """A reference whose values are checked: rows of numbers that need no encoding, or a source."""
+    rows = open_rows(data, "reference", options)
+    if rows is not None and _image_shape(tuple(rows.shape[1:])) is None:
+        return rows
+    return check_content(open_source(data, "reference", options))
+
+
+def most_numbers(opened: Points | Source) -> int:
+    """How many numbers a row of a reference becomes at most, whatever its values are."""
+    if not isinstance(opened, Source):
+        return math.prod(opened.shape[1:])
+    content, gaps = opened.content, opened.options.missing == "indicator"
+    if opened.features is not None:
+        return int(opened.features.shape[1]) * (1 + gaps)
+    if isinstance(content, Images):
+        return math.prod(content.shape)
+    if isinstance(content, Rows):
+        return int(content.values.shape[1]) * (1 + gaps)
+    return sum(MOST_LEVELS + 1 + gaps if column.kind == "text" else 1 + gaps for column in content.columns)
+
+
+def to_single(values: Array) -> Array:
+    """Numbers as single precision has them; those beyond its largest become that.
+
+    >>> to_single(np.array([0.1, 1e100])).tolist()
+    [0.10000000149011612, 3.4028234663852886e+38]
+    """
+    largest = np.finfo(np.float32).max
+    return np.clip(values, -largest, largest).astype(np.float32).astype(np.float64)
 
 
 def _fit(part: Numbers) -> bool:

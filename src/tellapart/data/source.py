@@ -13,6 +13,7 @@ from .._util.text import printable
 from .arrays import Array
 from .images import Images
 from .options import ReadOptions
+from .precision import Precision, precision_of
 from .sample import Kind, positions
 from .tables import Table
 
@@ -25,6 +26,8 @@ class Rows:
     names: tuple[str, ...] | None = None
     #: Whether they were a table, before they were matched with plain rows.
     from_table: bool = False
+    #: Significant bits of the type that the numbers were stored in, or of each column; None for those of ``values``.
+    stored: Precision | None = None
 
     def __len__(self) -> int:
         return len(self.values)
@@ -32,6 +35,11 @@ class Rows:
     def take(self, rows: Array) -> Rows:
         """Some of the rows."""
         return replace(self, values=self.values[rows])
+
+    @property
+    def precision(self) -> Precision:
+        """Significant bits of the type that the numbers were stored in."""
+        return precision_of(self.values.dtype) if self.stored is None else self.stored
 
     def row(self, i: int) -> Array:
         """The numbers of row ``i``."""

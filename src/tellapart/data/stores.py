@@ -138,7 +138,7 @@ class Spooled(_OpenedOnce):
 
 @contextmanager
 def naming_file(label: str) -> Iterator[None]:
-    """Whatever a library finds wrong with a file becomes one error that names the file."""
+    """What a library finds wrong with a file becomes one error that names the file; errors of our own code do not."""
     try:
         yield
     except (InputError, ImportError, MemoryError):
@@ -146,8 +146,24 @@ def naming_file(label: str) -> Iterator[None]:
     except Exception as error:
         if isinstance(error, OSError) and error.strerror:
             raise InputError(f"{label} cannot be read: {error.strerror}.") from error
+        if not _is_about_data(error):
+            raise
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
         raise InputError(f"{label} is damaged, or not in the format that its name says: {reason}.") from error
+
+
+def _is_about_data(error: Exception) -> bool:
+    """Whether an error is one that a library raises for a file that it cannot make sense of.
+
+    That is one of its own class, one of those that Python has for bad values, or whatever was raised within its code:
+    on unexpected contents some libraries stumble over a missing attribute or key. The same in our code is a bug.
+    """
+    if type(error).__module__ != "builtins" or isinstance(error, (ValueError, EOFError, OSError, RecursionError)):
+        return True
+    step = error.__traceback__
+    while step is not None and step.tb_next is not None:
+        step = step.tb_next
+    return step is not None and not str(step.tb_frame.f_globals.get("__name__")).startswith("tellapart.")
 
 
 class OpenArray:
@@ -199,13 +215,27 @@ class OpenArray:
 
 @contextmanager
 def unchanged(path: Path, label: str) -> Iterator[None]:
-    """Complain if a file is written to within the block."""
-    before = path.stat() if path.is_file() else None
+    """Raise `InputChangedError` if a file is written to within the block."""
+    before = stamp_of(path) if path.is_file() else None
     yield
     if before is not None:
-        after = path.stat()
-        if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
-            raise _changed(label)
+        check_stamp(path, before, label)
+
+
+def stamp_of(path: Path) -> Stamp:
+    """Size and time of the file at a path."""
+    found = path.stat()
+    return found.st_size, found.st_mtime_ns
+
+
+def check_stamp(path: Path, stamp: Stamp, label: str) -> None:
+    """Raise `InputChangedError` if a file has been written to, or is gone, since it had this stamp."""
+    try:
+        same = stamp_of(path) == stamp
+    except FileNotFoundError:
+        same = False
+    if not same:
+        raise _changed(label)
 
 
 def _stamp(file: Any) -> Stamp:

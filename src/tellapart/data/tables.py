@@ -45,6 +45,11 @@ class Table:
         """Whether every column holds numbers, or yes and no."""
         return all(column.kind in ("number", "boolean") for column in self.columns)
 
+    @property
+    def precision(self) -> Array:
+        """Significant bits of the type that each column was stored in."""
+        return np.array([column.precision for column in self.columns])
+
     def take(self, rows: Array) -> Table:
         """Some of the rows."""
         return Table(tuple(column.take(rows) for column in self.columns))
@@ -144,12 +149,14 @@ def unique_names(names: Iterable[str]) -> tuple[str, ...]:
     ('a', 'b', 'a (2)')
     """
     taken: set[str] = set()
+    counts: dict[str, int] = {}
     found = []
     for name in names:
-        new, count = name, 1
+        new = name
         while new in taken:
-            count += 1
-            new = f"{name} ({count})"
+            # Counting goes on where it ended: many columns of one name take linear time.
+            counts[name] = counts.get(name, 1) + 1
+            new = f"{name} ({counts[name]})"
         taken.add(new)
         found.append(new)
     return tuple(found)

@@ -13,6 +13,7 @@ from .._util.errors import InputError, InputTypeError
 from .._util.extras import extra
 from .arrays import Array, check_exact, fits_single
 from .columns import Column, is_missing
+from .precision import DOUBLE, precision_of
 
 #: Rows among which a first vector is looked for, to see how long vectors are.
 _FIRST = 100
@@ -72,15 +73,16 @@ def split_vectors(name: str, series: Any, label: str) -> list[Column]:
     width, start = lengths.pop(), 0
     # Column by column in memory, as columns of tables are.
     found = np.full((width, sum(map(len, chunks))), np.nan)
-    single = True
+    single, precision = True, DOUBLE
     for chunk in chunks:
-        values = chunk.flatten().to_numpy(zero_copy_only=False)
-        check_exact(values, f"{label}: column {name!r}")
-        single = single and fits_single(values.dtype)
+        flat = chunk.flatten()
+        check_exact(flat.drop_null().to_numpy(zero_copy_only=False), f"{label}: column {name!r}")
+        values = flat.to_numpy(zero_copy_only=False)
+        single, precision = single and fits_single(values.dtype), min(precision, precision_of(values.dtype))
         there = start + np.flatnonzero(chunk.is_valid().to_numpy(zero_copy_only=False))
         found[:, there] = values.reshape(-1, width).T
         start += len(chunk)
-    return [Column(f"{name}[{k}]", "number", found[k], single=single) for k in range(width)]
+    return [Column(f"{name}[{k}]", "number", found[k], single=single, precision=precision) for k in range(width)]
 
 
 def _as_chunks(name: str, series: Any, label: str) -> list[Any]:

@@ -13,6 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from .._util import workers
+from .._util.errors import InputConnectionError, InputMemoryError, InputTypeError
 from .._util.extras import extra
 from .executors import Executor, Job, Progress, tree
 
@@ -41,6 +42,12 @@ def cluster_executor(cluster: Any, threads: int) -> Iterator[Executor | None]:
         return
     distributed = extra("distributed", group="dask", what="cluster=")
     if isinstance(cluster, distributed.Client):
+        if cluster.asynchronous:
+            raise InputTypeError("The Dask client is asynchronous.", "{cluster} takes one that waits.", cluster=...)
+        if cluster.status not in ("running", "connecting"):
+            raise InputConnectionError(
+                f"The Dask client is {cluster.status}.", "Give {cluster} an open one.", cluster=...
+            )
         yield Cluster(cluster, distributed)
     elif cluster == "local":
         with _local(distributed, threads) as local, _client(distributed, local) as client:
@@ -49,9 +56,11 @@ def cluster_executor(cluster: Any, threads: int) -> Iterator[Executor | None]:
         with _client(distributed, cluster) as client:
             yield Cluster(client, distributed)
     else:
-        raise TypeError(
-            "cluster must be the address of a scheduler such as 'tcp://host:8786', 'local' or a "
-            f"dask.distributed.Client, but is of type {type(cluster).__name__}."
+        raise InputTypeError(
+            f"An object of type {type(cluster).__name__} is not a cluster.",
+            "{cluster} takes the address of a scheduler such as 'tcp://host:8786', 'local' or a "
+            "dask.distributed.Client.",
+            cluster=...,
         )
 
 
@@ -105,9 +114,10 @@ class Cluster:
                 if self._threads():
                     seen = looked
                 elif looked - seen > PATIENCE:
-                    raise RuntimeError(
-                        f"All workers of {self.address} are gone, and for {PATIENCE:.0f} seconds none has come back. "
-                        "If they ran out of memory, give a smaller max_memory= or larger workers."
+                    raise InputConnectionError(
+                        f"All workers of {self.address} are gone, and for {PATIENCE:.0f} seconds none has come back.",
+                        "If they ran out of memory, give a smaller {max_memory} or larger workers.",
+                        max_memory=...,
                     )
             time.sleep(0.1)
         if progress is not None:
@@ -118,22 +128,23 @@ class Cluster:
         if future.status == "error":
             error = future.exception()
             if type(error).__name__ == "KilledWorker":
-                raise MemoryError(
-                    "Workers died again and again at the same task, most likely because they ran out of memory. "
-                    "Give a smaller max_memory= (it is for each worker), or workers with more memory."
+                raise InputMemoryError(
+                    "Workers died again and again at the same task, most likely because they ran out of memory.",
+                    "Give a smaller {max_memory} (it is for each worker), or workers with more memory.",
+                    max_memory=...,
                 ) from None
             raise error
         if future.status == "cancelled":
-            raise ConnectionError(f"The connection to the Dask scheduler at {self.address} was lost.")
+            raise InputConnectionError(f"The connection to the Dask scheduler at {self.address} was lost.")
 
     def _threads(self) -> dict[str, int]:
         """The workers and how many threads each has."""
         if self.client.status not in ("running", "connecting"):
-            raise ConnectionError(f"The connection to the Dask scheduler at {self.address} was lost.")
+            raise InputConnectionError(f"The connection to the Dask scheduler at {self.address} was lost.")
         try:
             return dict(self.client.sync(self.client.scheduler.ncores, callback_timeout=PATIENCE))
         except (OSError, TimeoutError) as error:
-            raise ConnectionError(f"The Dask scheduler at {self.address} does not answer any more.") from error
+            raise InputConnectionError(f"The Dask scheduler at {self.address} does not answer any more.") from error
 
     def _check_workers(self) -> None:
         """There must be workers, with the versions that are here."""
@@ -160,8 +171,18 @@ def _client(distributed: Any, address: Any) -> Iterator[Any]:
     try:
         client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
-        raise ConnectionError(
-            f"No Dask scheduler answers at cluster={address!r}. Start one with `dask scheduler`, or check the address."
+        raise InputConnectionError(
+            f"No Dask scheduler answers at {address!r}.",
+            "Start one with `dask scheduler`, or correct {cluster}.",
+            cluster=...,
+        ) from error
+    except Exception as error:  # of whatever a protocol is lacking: certificates, a library, the same process
+        reason, advice = str(error).strip() or "it is not there", "{cluster} takes an address such as tcp://host:8786."
+        if str(address).startswith("tls://"):
+            reason = "tls needs certificates"
+            advice = "Set distributed.comm.tls in Dask's configuration, or give {cluster} a Client with its security."
+        raise InputConnectionError(
+            f"There is no connection to a Dask scheduler at {address!r}: {reason}.", advice, cluster=...
         ) from error
     try:
         yield client

@@ -107,7 +107,7 @@ class Rows:
         if room < 16 or 4 * self.needs.sums > most:
             need = max(64 * self.needs.row, 4 * self.needs.sums)
             raise InputMemoryError(
-                f"It takes {need:,} bytes, but max_memory is {most:,}.",
+                f"The computation takes {need:,} bytes, but {most:,} are allowed.",
                 "Allow more with {max_memory}, or give fewer {permutations}.",
                 max_memory=...,
                 permutations=...,
@@ -150,78 +150,83 @@ class Rows:
 
 
 class Stratum(NamedTuple):
-    """The part of a stratum that has been seen: its number, the sum of its features and its rows."""
+    """The part of a stratum that has been seen: its number, rows, mean features, and the sum of its contrasts."""
 
     number: int
-    total: Tensor
     size: int
-
-    def __add__(self, other: Any) -> Stratum:
-        return Stratum(self.number, self.total + other.total, self.size + other.size)
+    mean: Tensor
+    weights: Tensor
 
 
 class StratifiedSums(NamedTuple):
-    """G = FᵀF of features F centred within strata, and C = FᵀW, of a run of rows, in float64.
+    """G = FᵀF of centred features F, and C = FᵀW, of a run of rows, in float64.
 
-    Rows of a stratum follow each other. The first and the last stratum of a run may go on outside of it: their sums are
-    kept open, and G is centred within those between them. Where one stratum holds all rows, ``last`` is None.
+    Without strata, ``total`` is the sum of the features of ``rows`` rows, which are centred when there are no more.
+
+    With strata, features are centred within the part of a stratum that is at hand, and parts that meet are corrected by
+    the difference of their means. So rows that are equal within each stratum have sums of exactly 0, which a difference
+    of large sums would not. Rows of a stratum follow each other: ``first`` and ``last`` are those strata of the run
+    that may go on outside of it (``last`` is None if they are the same).
     """
 
     G: Tensor
     C: Tensor
-    first: Stratum
-    last: Stratum | None
+    rows: int
+    total: Tensor | None = None
+    first: Stratum | None = None
+    last: Stratum | None = None
 
     @classmethod
     def of(cls, F: Tensor, W: Tensor, strata: Tensor | None, gram: Gram) -> StratifiedSums:
         """Those of a block: ``F`` (rows, features), or (rows, d, K) for ``gram="blocks"``."""
-        G, C = _square(F, gram).double(), (F.flatten(1).T @ W).double()
         if strata is None:
+            G, C = _square(F, gram), (F.flatten(1).T @ W).double()
             total = (F.flatten(1).T @ F.new_ones(len(F))).double().reshape(F.shape[1:])
-            return cls(G, C, Stratum(0, total, len(F)), None)
+            return cls(G, C, len(F), total)
         numbers, where, sizes = torch.unique_consecutive(strata, return_inverse=True, return_counts=True)
         totals = torch.zeros((len(numbers), *F.shape[1:]), dtype=torch.float64).index_add_(0, where, F.double())
-        ends = [Stratum(int(numbers[k]), totals[k].clone(), int(sizes[k])) for k in (0, -1)]
-        if len(numbers) == 1:
-            return cls(G, C, ends[0], None)
-        within = slice(1, len(numbers) - 1)
-        return cls(G - _outer(totals[within], sizes[within], gram), C, *ends)
+        means = totals / sizes.reshape(-1, *([1] * (F.dim() - 1)))
+        centred = F.double().sub_(means[where]).to(F.dtype)
+        ends = [
+            Stratum(int(numbers[k]), int(sizes[k]), means[k].clone(), W[where == where[k]].sum(0, dtype=torch.float64))
+            for k in (0, -1)
+        ]
+        last = None if len(numbers) == 1 else ends[1]
+        G, C = _square(centred, gram), (centred.flatten(1).T @ W).double()
+        return cls(G, C, len(F), None, ends[0], last)
 
     def join(self, other: StratifiedSums, gram: Gram) -> StratifiedSums:
         """Those of two neighbouring runs."""
-        G, C = self.G + other.G, self.C + other.C
-        end = self.last or self.first
-        if end.number == other.first.number:
-            met = end + other.first
-            if self.last is None:
-                return StratifiedSums(G, C, met, other.last)
-            if other.last is None:
-                return StratifiedSums(G, C, self.first, met)
-            return StratifiedSums(_less(G, met, gram), C, self.first, other.last)
-        if self.last is not None:
-            G = _less(G, self.last, gram)
-        if other.last is not None:
-            G = _less(G, other.first, gram)
-        return StratifiedSums(G, C, self.first, other.last or other.first)
+        G, C, rows = self.G + other.G, self.C + other.C, self.rows + other.rows
+        if self.total is not None and other.total is not None:
+            return StratifiedSums(G, C, rows, self.total + other.total)
+        left, right = self.last or self.first, other.first
+        assert left is not None
+        assert right is not None
+        if left.number != right.number:
+            return StratifiedSums(G, C, rows, None, self.first, other.last or right)
+        apart, size = left.mean - right.mean, left.size + right.size
+        G = G + _outer(apart, left.size * right.size / size, gram)
+        C = C + torch.outer(apart.flatten(), (right.size * left.weights - left.size * right.weights) / size)
+        met = Stratum(left.number, size, left.mean - apart * (right.size / size), left.weights + right.weights)
+        first = met if self.last is None else self.first
+        last = other.last or (None if self.last is None else met)
+        return StratifiedSums(G, C, rows, None, first, last)
 
     def close(self, gram: Gram) -> tuple[Tensor, Tensor]:
-        """G centred within all strata, and C, when there are no more rows."""
-        G = _less(self.G, self.first, gram)
-        return (G if self.last is None else _less(G, self.last, gram)), self.C
+        """G centred (within strata), and C, when there are no more rows."""
+        if self.total is None:
+            return self.G, self.C
+        return self.G - _outer(self.total / math.sqrt(self.rows), 1.0, gram), self.C
 
 
 def _square(F: Tensor, gram: Gram) -> Tensor:
-    if gram == "full":
-        return F.T @ F
+    """FᵀF in float64: it is multiplied by an inverse whose condition is 1e5, and single precision would not survive."""
     if gram == "diagonal":
         return (F**2).sum(0, dtype=torch.float64)
-    return torch.einsum("ndk,ndl->dkl", F, F)
+    F = F.double()
+    return F.T @ F if gram == "full" else torch.einsum("ndk,ndl->dkl", F, F)
 
 
-def _outer(totals: Tensor, sizes: Tensor, gram: Gram) -> Tensor:
-    scale = sizes.double().sqrt().reshape(-1, *([1] * (totals.dim() - 1)))
-    return _square(totals / scale, gram)
-
-
-def _less(G: Tensor, stratum: Stratum, gram: Gram) -> Tensor:
-    return G - _outer(stratum.total[None], torch.tensor([stratum.size]), gram)
+def _outer(vector: Tensor, weight: float, gram: Gram) -> Tensor:
+    return weight * _square(vector[None], gram)

@@ -242,7 +242,7 @@ def tile_size(
     need = tile_bytes(height, width, itemsize, bytes_per_row, bytes_per_point)
     if need > budget:
         raise InputMemoryError(
-            f"max_memory is {budget:,} bytes, but tiles of {height} × {width} take {need:,}.",
+            f"Tiles of {height} × {width} take {need:,} bytes, but {budget:,} are allowed.",
             "Allow more with {max_memory}, or use fewer {permutations}.",
             max_memory=...,
             permutations=...,

@@ -75,7 +75,7 @@ class Trainer:
             raise InputError(f"{name!r} is not a model. Choose one of {', '.join(MODELS)}.")
         self.name, self.data, self.out = name, data, out
         self.callbacks = [LogFile(), *callbacks]
-        self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        self.device = _find_device(device)
         found = checkpoints.read_run(self.path) if self.path.exists() else None
         if found and not resume:
             raise InputError(
@@ -89,7 +89,11 @@ class Trainer:
             given = _settings_to_resume(found[1], given, name, data, self.seed)
         self.settings: Any = MODELS[name].settings_class.from_mapping(given)
         if self.settings.batch_size > len(data.rows):
-            raise InputError(f"batch_size is {self.settings.batch_size}, but {data.name} has {len(data.rows)} rows.")
+            raise InputError(
+                f"A batch has {self.settings.batch_size} rows, but {data.name} has {len(data.rows)}.",
+                "Give a smaller {batch_size}.",
+                batch_size=...,
+            )
         shapes = MODELS[name].shapes(self.settings, data.pixels, data.classes)
         _check_memory(shapes)
         if found:
@@ -210,6 +214,19 @@ class Trainer:
         facts |= {"model": self.name, "settings": self.settings.as_dict(), "seed": self.seed, "step": self.step}
         facts |= {"data": data, "device": self.device.type}
         write_tensors(self.path, tensors | {"rng": self.rng.get_state()}, facts)
+
+
+def _find_device(name: str | None) -> torch.device:
+    """The device to train on: as it was named, or else a GPU if there is one."""
+    if name is None:
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+        # A generator, a draw and what is read from it: not every device that has a name is here, and has all of these.
+        torch.rand(1, generator=torch.Generator(device), device=device).item()
+    except (RuntimeError, AssertionError, NotImplementedError, TypeError) as error:
+        raise InputError(f"There is no device {name!r} here to train on.", "Leave {device} out.", device=...) from error
+    return device
 
 
 @lru_cache(maxsize=1)

@@ -11,7 +11,6 @@ import numpy as np
 from .._util.errors import InputError, InputTypeError
 from .._util.rng import RNG, seed_of
 from ..data.shared import connect_labels
-from ..stats.nulls.labels import exchangeable
 
 Indices: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
 
@@ -50,6 +49,7 @@ def split_rows(
     groups: np.ndarray[Any, Any] | None = None,
     strata: np.ndarray[Any, Any] | None = None,
     equal: np.ndarray[Any, Any] | None = None,
+    equal_groups: bool = False,
     rng: RNG = None,
 ) -> Split:
     """Split two samples of m and n rows.
@@ -62,14 +62,16 @@ def split_rows(
         The share of each sample to learn from; or the row numbers in X and in Y to learn from, all others being
         tested; or a `Split`, which is checked.
     groups
-        A label for each row of X and then of Y: whole groups are learned from or tested, in the same share among
-        the groups of every size.
+        A label for each row of X and then of Y: whole groups are learned from or tested.
     strata
         A label for each row likewise: the share is taken within every stratum. Of strata with few rows, the same
         ones are learned from in both samples.
     equal
         A number for each row likewise, where rows stand in both samples: rows of one number are learned from or tested
         together. Such a split does not ask which sample a row is of, so that it leaves about a share of each.
+    equal_groups
+        Take the share among the groups of every size. Only for tests that exchange groups of equal size: both parts
+        then have the same sizes of groups, and a chance difference in these would be found again where it was learned.
     rng
         For a share: a seed or a generator.
 
@@ -90,7 +92,7 @@ def split_rows(
         units = equal if groups is None else connect_labels(equal, groups)
         parts = _draw_together(m, train, units, strata, np.random.default_rng(seed_of(rng)))
     else:
-        parts = _draw_split(m, n, train, groups, strata, np.random.default_rng(seed_of(rng)))
+        parts = _draw_split(m, n, train, groups, strata, equal_groups, np.random.default_rng(seed_of(rng)))
     _check_split(parts, m, n, groups)
     return parts
 
@@ -101,6 +103,7 @@ def _draw_split(
     share: float,
     groups: np.ndarray[Any, Any] | None,
     strata: np.ndarray[Any, Any] | None,
+    equal_groups: bool,
     rng: np.random.Generator,
 ) -> Split:
     _check_share(share)
@@ -110,7 +113,8 @@ def _draw_split(
         rows = np.arange(m + n)[part] if groups is None else groups[part]
         _, first, group, sizes = np.unique(rows, return_index=True, return_inverse=True, return_counts=True)
         take = np.zeros(len(sizes), dtype=bool)
-        classes = exchangeable(sizes, None if strata is None else strata[part][first])
+        alike = sizes if equal_groups else np.ones_like(sizes)
+        classes = _classes(alike, None if strata is None else strata[part][first])
         # Where strata are small, what rounding takes from one is given to the next, in the same order for both samples.
         order = range(len(classes)) if seed is None else np.random.default_rng(seed).permutation(len(classes))
         owed = 0.0
@@ -131,7 +135,7 @@ def _draw_together(
     """A split of units, each of which is rows of one or both samples."""
     _check_share(share)
     _, first, unit, sizes = np.unique(units, return_index=True, return_inverse=True, return_counts=True)
-    classes = exchangeable(sizes, None if strata is None else strata[first])
+    classes = _classes(sizes, None if strata is None else strata[first])
     x = y = np.empty(0, bool)
     # Few rows may fall so that too few are left on one side.
     for _ in range(_DRAWS):
@@ -146,6 +150,14 @@ def _draw_together(
         if all(side.sum() >= _LEARNED and (~side).sum() >= _TESTED for side in (x, y)):
             break
     return Split(np.flatnonzero(x), np.flatnonzero(y), np.flatnonzero(~x), np.flatnonzero(~y))
+
+
+def _classes(sizes: Indices, strata: np.ndarray[Any, Any] | None) -> list[Indices]:
+    """The positions of groups of one size in one stratum."""
+    stratum = np.zeros(len(sizes), int) if strata is None else np.unique(strata, return_inverse=True)[1].reshape(-1)
+    kind = np.unique(np.stack([stratum, sizes]), axis=1, return_inverse=True)[1].reshape(-1)
+    order = np.argsort(kind, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(kind[order])) + 1)
 
 
 def _check_share(share: Any) -> None:

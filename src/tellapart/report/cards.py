@@ -58,7 +58,8 @@ def contents(result: Any) -> list[Markup]:
 
 @contents.register
 def _(result: TestResult) -> list[Markup]:
-    return [*_verdict(result.pvalue, result.pvalue_floor, result.reject(_ALPHA)), _facts(_facts_of_test(result))]
+    parts = _verdict(result.pvalue, result.pvalue_floor, result.reject(_ALPHA))
+    return [*parts, _facts(_facts_of_test(result)), *_notes(result.notes)]
 
 
 @contents.register
@@ -69,8 +70,8 @@ def _(result: LearnedTest) -> list[Markup]:
     if len(result.halves) > 1:
         pvalues = " and ".join(p_text(half.test.pvalue) for half in result.halves)
         facts["swapped halves"] = f"p = {pvalues}, combined by {result.combination}"
-    floor = one.test.pvalue_floor * len(result.halves)
-    return [*_verdict(result.pvalue, floor, result.reject(_ALPHA)), _facts(facts)]
+    parts = _verdict(result.pvalue, result.pvalue_floor, result.reject(_ALPHA))
+    return [*parts, _facts(facts), *_notes(result.notes)]
 
 
 @contents.register

@@ -57,7 +57,7 @@ def contents(result: RankResult, command: str | None = None) -> dict[str, Any]:
         "witnesses": [_witness(model, result.image_shape) for model in result.models],
         "method": [
             "Relative tests of Bounliphone et al. (2016) with the unbiased variance of the difference of two MMD² that "
-            "share a sample; p-values from the normal law (asymptotic), two-sided, adjusted by Holm.",
+            "share a sample; p-values from a t distribution (asymptotic), two-sided, adjusted by Holm.",
             f"Kernel: {' '.join(repr(result.kernel).split())}. Seed {result.seed}, {result.seconds:.1f} s.",
         ],
         "notes": [note for note in result.notes if note not in result.disagreements],

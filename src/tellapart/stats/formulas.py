@@ -80,6 +80,14 @@ def mmd2_of_labels(forms: Tensor, crosses: Tensor, total: Tensor, m: int, n: int
     return mmd2_of_totals(forms, total - 2 * crosses + forms, crosses - forms, m, n)
 
 
+def mmd2_of_varying(forms: Tensor, crosses: Tensor, total: Tensor, m: Tensor, n: Tensor) -> Tensor:
+    """The same for labellings of m and n rows, which vary. The pairs that one row lacks are those of all rows."""
+    mean = total / ((m + n) * (m + n - 1))
+    xx = torch.where(m > 1, forms / (m * (m - 1)).clamp_min(1), mean)
+    yy = torch.where(n > 1, (total - 2 * crosses + forms) / (n * (n - 1)).clamp_min(1), mean)
+    return xx + yy - 2 * (crosses - forms) / (m * n)
+
+
 def mmd2_from(s: Sums, estimator: Estimator = "full") -> Tensor:
     """MMD² from sums (MATHS §1)."""
     m, n = s.m, s.n

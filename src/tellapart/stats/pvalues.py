@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from .._util.errors import InputError, InputTypeError
 
 #: Draws from a null distribution at the most. All are kept, and what is below 1e-7 is no matter of counting.
 MOST_DRAWS = 10**7
+#: A test whose smallest p-value is above this level is warned about.
+USUAL_LEVEL = 0.05
 #: The normal quantile of intervals with 95 % confidence.
 Z_95 = 1.959964
 
@@ -44,6 +47,43 @@ def check_reach(permutations: Any, alpha: float, tests: int = 1) -> None:
             "Give at least {permutations}.",
             permutations=math.ceil(tests / alpha) - 1,
         )
+
+
+def min_pvalue(count: int, distinct: float = math.inf, alike: int = 1) -> float:
+    """The smallest p-value that the rank of the observed one among ``count`` labellings can be.
+
+    Parameters
+    ----------
+    count
+        Labellings that are looked at, the observed one among them.
+    distinct, alike
+        How many different ones there are, and how many of these have the observed statistic whatever the data are.
+
+    Examples
+    --------
+    >>> min_pvalue(1000), min_pvalue(20, 20, 2)
+    (0.001, 0.1)
+    """
+    return max(1 / count, alike / distinct)
+
+
+def describe_floor(floor: float) -> str:
+    """That a test cannot find anything."""
+    return (
+        f"The smallest attainable p-value is {floor:.3g} (too few distinct permutations, or too few were asked for), "
+        f"so the test cannot reject at level {USUAL_LEVEL:g}."
+    )
+
+
+def note_floor(floor: float) -> tuple[str, ...]:
+    """The same as a note, where it is so."""
+    return (describe_floor(floor),) if floor > USUAL_LEVEL else ()
+
+
+def warn_of_floor(floor: float, stacklevel: int = 3) -> None:
+    """Warn of a test that cannot find anything."""
+    if floor > USUAL_LEVEL:
+        warnings.warn(describe_floor(floor), stacklevel=stacklevel)
 
 
 def rejects(pvalue: float, alpha: float) -> bool:

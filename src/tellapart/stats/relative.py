@@ -30,9 +30,12 @@ class Relative:
     variance
         The unbiased estimate of the variance of the difference, which is negative at times.
     positive_variance
-        The larger of it and its second-order part, which never is.
+        The largest of it, its second-order part and its first-order part, which never are. (The unbiased estimate is
+        at times far too small for few rows; the first-order part by itself, as a jackknife has it, rarely is.)
     z
         difference / √positive_variance, and 0 where that is 0: normal for large samples if A and B are equally far.
+    degrees
+        Rows of the smallest sample less 1: the degrees of freedom of z for small samples, on the safe side.
     """
 
     difference: Any
@@ -40,6 +43,7 @@ class Relative:
     variance: Any
     positive_variance: Any
     z: Any
+    degrees: int
 
 
 def covariance_from(a: Sums, b: Sums) -> Tensor:
@@ -57,6 +61,13 @@ def covariance_from(a: Sums, b: Sums) -> Tensor:
     return within - to_a - to_b + between
 
 
+def first_order_from(a: Sums, b: Sums) -> Tensor:
+    """The variance of the difference that single rows make, from the spread of what each row contributes."""
+    of_x = (a.rho / a.n - b.rho / b.n).var(-1) / a.m
+    of_a, of_b = ((s.ry / (s.n - 1) - s.kap / s.m).var(-1) / s.n for s in (a, b))
+    return 4 * (of_x + of_a + of_b)
+
+
 def relative_from(a: Sums, b: Sums) -> Relative:
     """Everything from the sums of (X, A) and of (X, B), of the same kernel; with a `Grid`, one for each bandwidth."""
     difference = mmd2_from(a) - mmd2_from(b)
@@ -65,9 +76,9 @@ def relative_from(a: Sums, b: Sums) -> Relative:
     # What X has to itself is in both, and not in their difference.
     shared = second_order_within(a.sxx, a.rxx, a.fxx, a.m)
     second = second_order_from(a) + second_order_from(b) - 2 * shared
-    positive = torch.maximum(variance, second)
+    positive = torch.maximum(torch.maximum(variance, second), first_order_from(a, b))
     size = (a.fxx + a.fyy + a.fxy + b.fyy + b.fxy) / (a.m + a.n + b.n) ** 4
     nothing = positive <= 64 * torch.finfo(torch.float64).eps * size
     root = torch.where(nothing, torch.ones_like(positive), positive).sqrt()
     z = torch.where(nothing, torch.zeros_like(difference), difference / root)
-    return Relative(difference, covariance, variance, positive, z)
+    return Relative(difference, covariance, variance, positive, z, min(a.m, a.n, b.n) - 1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -13,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from torch import Tensor
 
-from .._util.errors import InputMemoryError
+from .._util.errors import InputMemoryError, Note
 from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
 from ..data import check_unchanged
@@ -23,7 +22,7 @@ from ..data.options import check_reading
 from ..engine import Compute, MemoryLike, computing
 from ..kernels import Kernel, as_kernel
 from ..stats.forms import Layout, NothingToExchange, Verdict, draw_labellings, judge_rows, pool_rows
-from ..stats.pvalues import check_draws
+from ..stats.pvalues import USUAL_LEVEL, check_draws, note_floor, warn_of_floor
 from .designs import Design, check_paired
 from .effects import Effects
 from .findings import Findings, KSampleResult, PairwiseTest, TwoSampleResult, holm
@@ -32,8 +31,6 @@ from .naming import adjust_columns
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
-#: A floor of the p-value above this is worth a warning.
-_WORTH_A_WARNING = 0.05
 _STRATA = "Samples have other shares of the strata: effects are those within strata, which count alike in all samples."
 
 
@@ -249,8 +246,8 @@ def run_auto(
     need = sum(sizes) * (permutations + 1) // (4 if len(sizes) == 2 else 1)
     if need > compute.max_memory and not compute.automatic:
         raise InputMemoryError(
-            f"{permutations} permutations of {sum(sizes):,} rows take {need:,} bytes, but max_memory is "
-            f"{compute.max_memory:,}.",
+            f"{permutations} permutations of {sum(sizes):,} rows take {need:,} bytes, but "
+            f"{compute.max_memory:,} are allowed.",
             "Give fewer {permutations}, or allow more with {max_memory}.",
             permutations=...,
             max_memory=...,
@@ -296,36 +293,28 @@ def _with_names(verdict: Verdict, effects: Effects) -> dict[str, Any]:
 
 
 def _notes(verdict: Verdict, floor: float, width: int, effects: Effects) -> list[str]:
-    notes = [] if effects.weights is None else [_STRATA]
-    if floor > _WORTH_A_WARNING:
-        notes.append(_floor_in_words(floor))
+    notes = [*([] if effects.weights is None else [_STRATA]), *note_floor(floor)]
     if verdict.left_out:
         notes.append(f"{verdict.left_out:,} of {width:,} columns were not looked at one by one, but jointly only.")
     if not verdict.families:
-        notes.append("All columns are constant: there is nothing to compare.")
+        notes.append("Every relabelling gives the same rows, or all columns are constant: there is nothing to compare.")
     return notes
 
 
 def _note_floor_of_pairs(tests: Sequence[TwoSampleResult]) -> list[str]:
     """That tests of two samples are too many to find anything, as they are adjusted for their number."""
-    floor = len(tests) * min((test.pvalue_floor for test in tests), default=0.0)
-    if floor <= _WORTH_A_WARNING:
+    floor = min(1.0, len(tests) * min((test.pvalue_floor for test in tests), default=0.0))
+    if floor <= USUAL_LEVEL:
         return []
-    enough = math.ceil(len(tests) / _WORTH_A_WARNING) - 1
+    enough = math.ceil(len(tests) / USUAL_LEVEL) - 1
     return [
-        f"Adjusted for all {len(tests)} tests of two samples, none of their p-values can be below {floor:.2g}. Where "
-        f"samples have enough rows, permutations={enough} makes it {_WORTH_A_WARNING:g}."
+        Note(
+            f"The smallest attainable p-value of the {len(tests)} pairwise tests, adjusted for their number, is "
+            f"{floor:.2g}, so none of them can reject at level {USUAL_LEVEL:g}.",
+            "Where samples have enough rows, {permutations} allows it.",
+            permutations=enough,
+        )
     ]
-
-
-def _floor_in_words(floor: float) -> str:
-    return f"p cannot be below {floor:.3g}: too few relabellings differ, or were asked for, to reject at level 0.05."
-
-
-def warn_of_floor(floor: float) -> None:
-    """Warn of a test that cannot find anything."""
-    if floor > _WORTH_A_WARNING:
-        warnings.warn(_floor_in_words(floor), stacklevel=3)
 
 
 def as_kernels(kernels: Any) -> list[Kernel]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_type_hints
@@ -24,8 +23,13 @@ class BatchRecord(Shown):
 
     Attributes
     ----------
-    number, name, digest, rows
-        Its place in the stream (from 0), what it is called, a fingerprint of its rows, and how many they are.
+    number, name
+        Its place in the stream (from 0), and what it is called in reports; no two batches of a stream are called the
+        same.
+    key
+        What identifies it: a batch with the same key is not counted again. None if it was added without a name.
+    digest, rows
+        A fingerprint of its rows, and how many they are.
     pvalue, pvalue_floor, permutations
         Exact, of this batch by itself.
     level
@@ -47,6 +51,7 @@ class BatchRecord(Shown):
 
     number: int
     name: str
+    key: str | None
     digest: str
     rows: int
     pvalue: float
@@ -103,9 +108,3 @@ def free_name(records: Sequence[BatchRecord], name: str) -> str:
     taken = {one.name for one in records}
     names = (name if k == 1 else f"{name} ({k})" for k in itertools.count(1))
     return next(one for one in names if one not in taken)
-
-
-def of_one_name(records: Sequence[BatchRecord], name: str) -> list[BatchRecord]:
-    """Batches that were given by this name: the second of them is called "name (2)", and so on."""
-    pattern = re.compile(rf"{re.escape(name)}( \(\d+\))?", re.DOTALL)
-    return [one for one in records if pattern.fullmatch(one.name)]

@@ -15,7 +15,7 @@ from torch import Tensor
 from .._util import workers
 from ..stats.betting import Betting, Groups
 from ..stats.forms.fixed import FixedForms
-from .reference import Reference
+from .reference import Batch, Reference
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
@@ -47,7 +47,7 @@ class Bets:
     def __init__(self, reference: Reference) -> None:
         self.features = BetFeatures.of(reference)
         self.betting = Betting(self.features.groups)
-        self.rows = reference.contents.rows
+        self.reference = reference
         self.used = 0
 
     @property
@@ -65,13 +65,18 @@ class Bets:
         """Rows of the reference that are still fresh."""
         return self.total - self.used
 
-    def add(self, rows: Tensor) -> int:
-        """Bet on a batch, and say with how many fresh rows of the reference."""
+    def add(self, batch: Batch, rng: np.random.Generator) -> int:
+        """Bet on a batch, and say with how many fresh rows of the reference.
+
+        Its rows are taken in random order: what is learned from some of them is staked on the others, which must not be
+        the larger ones because a file is sorted.
+        """
         part = _SPENT if self.betting.promising else _SPARED * (self.betting.batches + _PARTS)
+        rows = batch.rows[torch.from_numpy(rng.permutation(len(batch.rows)))]
         count = min(len(rows), math.ceil(self.left / part)) if self.left > 0 else 0
-        fresh = self.rows[self.used : self.used + count]
+        fresh = self.reference.kept(slice(self.used, self.used + count), batch.single)
         self.used += count
-        self.betting.bet(self.features(rows.to(self.rows.dtype)), self.features(fresh))
+        self.betting.bet(self.features(rows), self.features(fresh))
         return count
 
     def copy(self) -> Bets:
@@ -109,7 +114,7 @@ class BetFeatures:
         """Those of a reference."""
         known = reference.contents
         calibration = min(_CALIBRATION, math.ceil(_SHARE * len(known.rows)))
-        parts = _features(known.forms, known.rows[-calibration:])
+        parts = _features(known.forms, reference.kept(slice(len(known.rows) - calibration, None)))
         groups = Groups.fit(_side_by_side(parts, calibration), [part.shape[1] for part in parts])
         return cls(known.forms, groups, len(known.rows) - calibration)
 

@@ -5,8 +5,10 @@ Such a column has no scale and no ranks. It becomes an indicator, which is 0 whe
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
+import torch
 from torch import Tensor
 
 from ..data.mixed import Unit
@@ -21,13 +23,21 @@ def find_constants(sketch: Tensor, schema: Schema) -> dict[str, float]:
     return {str(k): float(sketch[0, k]) for k in range(sketch.shape[1]) if bool(constant[k]) and k not in in_category}
 
 
-def mark_others(rows: Tensor, constants: dict[str, float]) -> Tensor:
-    """Rows whose constant columns are 1 where their value is another than it was, and else 0."""
-    if not constants:
+def mark_others(rows: Tensor, constants: dict[str, float], single: Sequence[int] = ()) -> Tensor:
+    """Rows whose constant columns are 1 where their value is another than it was, and else 0.
+
+    Columns ``single`` are rounded to single precision before that, and so are the constants among them.
+    """
+    if not constants and not single:
         return rows
     rows = rows.clone()
+    places, largest = list(single), torch.finfo(torch.float32).max
+    rows[:, places] = rows[:, places].clamp(-largest, largest).float().to(rows.dtype)
     for place, value in constants.items():
-        rows[:, int(place)] = (rows[:, int(place)] != value).to(rows.dtype)
+        constant = rows.new_tensor(value)
+        if int(place) in places:
+            constant = constant.clamp(-largest, largest).float().to(rows.dtype)
+        rows[:, int(place)] = (rows[:, int(place)] != constant).to(rows.dtype)
     return rows
 
 

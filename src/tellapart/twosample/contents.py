@@ -27,7 +27,7 @@ from .constant_columns import layout_of
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
 #: What files say they are.
-FORMAT = "tellapart reference, version 2"
+FORMAT = "tellapart reference, version 3"
 #: Rows that a batch is compared with at the most.
 MOST = 16_384
 
@@ -48,7 +48,8 @@ class Contents:
     forms
         The features, fitted on a part of the rows. Landmarks among them are rows of the reference, up to 768.
     rows
-        The rows that batches are compared with, in random order, as numbers. None of them helped to fit the features.
+        The rows that batches are compared with, in random order, as numbers. Nothing that features are made of, the
+        categories of the schema among it, was decided by looking at them.
     leverages
         What the first of these rows have to do with the bias of the forms.
     notes
@@ -89,6 +90,7 @@ def read_contents(path: str | PathLike[str]) -> Contents:
             "Reference.save wrote."
         ) from error
     try:
+        _check_version(facts)
         contents: Contents = RECORDS.unpack(facts, tensors)
         _check(contents)
     except InputError as error:
@@ -116,6 +118,14 @@ def fingerprint(contents: Contents) -> str:
     return found.hexdigest()[:16]
 
 
+def _check_version(facts: Any) -> None:
+    """Raise `InputError` if the header of a file says that it is of another version."""
+    fields = facts.get("fields") if isinstance(facts, dict) else None
+    found = fields.get("format") if isinstance(fields, dict) else None
+    if isinstance(found, str) and found != FORMAT:
+        raise InputError(f"It is of another version ({found!r:.60}, and not {FORMAT!r}). Fit the reference again.")
+
+
 def _check(contents: Any) -> None:
     """Complain about a file whose parts do not fit together, before anything is computed with it."""
 
@@ -124,8 +134,7 @@ def _check(contents: Any) -> None:
             raise InputError(f"Its {what} do not fit together.")
 
     claim(isinstance(contents, Contents), "parts")
-    if contents.format != FORMAT:
-        raise InputError(f"It is of another version ({contents.format!r:.60}, and not {FORMAT!r}).")
+    claim(contents.format == FORMAT, "parts")
     schema, forms, rows = contents.schema, contents.forms, contents.rows
     plan, width = forms.plan, schema.width
     claim(isinstance(schema, Schema) and isinstance(forms, FixedForms) and isinstance(rows, Tensor), "parts")

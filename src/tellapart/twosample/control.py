@@ -25,7 +25,8 @@ GUARANTEES = {
     ),
     "anytime": (
         "The probability that the capital ever reaches {limit:g} without a difference, over the whole stream without "
-        "end, is at most {alpha:g}, if rows are independent (a test martingale)."
+        "end, is at most {alpha:g}, if rows are independent and no batch is left out because of what is in it (a test "
+        "martingale)."
     ),
 }
 

@@ -58,7 +58,7 @@ def mmd_test_cost(
     chosen, dtype = as_null(null), check_precision(precision)
     check_permutations(permutations, chosen)
     seed = seed_of(rng)
-    x, y = open_points(
+    x, y, _ = open_points(
         X, Y, kernel, at_least=2, standardise=standardise, seed=seed, max_memory=max_memory, reading=reading
     )
     with computing(max_memory, cluster, threads=threads) as compute:
@@ -77,6 +77,7 @@ def learned_test_cost(
     permutations: int = 999,
     groups: Any = None,
     strata: Any = None,
+    equal_groups: bool = False,
     standardise: Standardise = "auto",
     rng: RNG = None,
     max_memory: MemoryLike = None,
@@ -88,17 +89,17 @@ def learned_test_cost(
 
     Parameters
     ----------
-    X, Y, kernel, train, swap, null, permutations, groups, strata
+    X, Y, kernel, train, swap, null, permutations, groups, strata, equal_groups
         As in `learned_test`.
     standardise, rng, max_memory, threads, cluster, **reading
         As in `mmd_test`.
     """
     if kernel == "witness" or getattr(kernel, "witness_function", None) is not None:
         raise InputError("A witness is tested without tiles, in a moment: there is nothing to estimate.")
-    chosen = check_learned_null(null, groups, strata)
+    chosen = check_learned_null(null, groups, strata, equal_groups)
     check_permutations(permutations, chosen)
     seed = seed_of(rng)
-    x, y = open_points(
+    x, y, _ = open_points(
         X, Y, kernel, at_least=2, standardise=standardise, seed=seed, max_memory=max_memory, reading=reading
     )
     splits = split_samples(len(x), len(y), train, swap, chosen, seed)

@@ -39,17 +39,25 @@ class Design:
     ) -> Design:
         """What the user said, or a complaint about it; ``called`` may name the columns that groups and strata were."""
         paired = check_paired(paired)
+        if paired and (groups is not None or strata is not None):
+            raise InputError(
+                "The rows of pairs are exchanged.",
+                "{paired} takes neither {groups} nor {strata}.",
+                paired=True,
+                groups=...,
+                strata=...,
+            )
         sizes = [len(part) for part in mixed.points]
         codes = [_as_codes(given, sizes, name) for given, name in ((groups, "groups"), (strata, "strata"))]
         if codes[0] is not None:
             samples = np.repeat(np.arange(len(sizes)), sizes)
             _check_groups(groups, codes[0], sizes, {"sample": samples, "stratum": codes[1]}, called)
         if paired:
-            if groups is not None or strata is not None:
-                raise InputError("paired=True exchanges the rows of pairs: it takes neither groups nor strata.")
             if sizes[0] != sizes[1]:
                 raise InputError(
-                    f"paired=True is for pairs (X_i, Y_i), but X has {sizes[0]} rows and Y has {sizes[1]}."
+                    f"X has {sizes[0]} rows and Y has {sizes[1]}, so their rows are not pairs.",
+                    "Leave out {paired}, or give both the same rows.",
+                    paired=True,
                 )
             codes[1] = np.tile(np.arange(sizes[0]), 2)
         return cls(codes[0], codes[1], equal_groups, paired)

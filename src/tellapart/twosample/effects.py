@@ -15,9 +15,10 @@ from ..data.mixed import Mixed, Unit
 from ..engine import Compute
 from ..stats.forms import Part, Pooled
 from ..stats.pvalues import Z_95
+from ..stats.student import student_quantile
 from .findings import Finding, holm
 from .moments import LabelledRows, Moments, Places, stratum_weights, sum_moments
-from .variances import Variances, sum_correlation_variances, sum_variances
+from .variances import Spread, Variances, sum_correlation_variances, sum_variances
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
@@ -31,6 +32,9 @@ _NORMAL = 3
 _TOLD = 0.05
 #: Where so many standard deviations lie between the means, that is told of a column, whatever else differs.
 _FAR = 2.0
+#: What intervals miss on one side, if one effect is shown whatever the data are; and of a column, where it is shown
+#: whether location or scale differs more: half of it for each (Bonferroni).
+_MISSED, _MISSED_OF_TWO = 0.025, 0.0125
 #: Samples up to which each is told of.
 _SAMPLES = 6
 
@@ -38,9 +42,10 @@ _SAMPLES = 6
 class Effects:
     """Means, deviations, shares and correlations of each sample, and what they say of a difference.
 
-    Intervals have 95 % confidence for each effect by itself: by the delta method (spreads: the jackknife) from third
-    and fourth moments, so that no law of the columns is assumed; and from sums over whole groups, or pairs, where rows
-    belong together. Where labels were exchanged within strata, strata count alike in all samples.
+    Intervals have 95 % confidence for each column or pair, simultaneously over everything that could have been shown of
+    it: location or scale, or every level of a category. They are asymptotic: by the delta method (spreads: the
+    jackknife) with Student's t, so that no law of the columns is assumed; and from sums over whole groups, or pairs,
+    where rows belong together. Where labels were exchanged within strata, strata count alike in all samples.
     """
 
     def __init__(
@@ -65,10 +70,11 @@ class Effects:
         self.variances: Variances | None = None
         if len(sizes) == 2:
             self.variances = sum_variances(rows, places, self.moments, compute)
-        # What few rows leave unknown of a variance: Student's t, nearly.
         self._units = _count_units(units, sizes)
-        free = max(int(self._units.min()) - 1.0, 1.0)
-        self._quantile = Z_95 + (Z_95**3 + Z_95) / (4 * free)
+        self._independent = units is None and strata is None
+        of_sample = [np.ones(1) if self.weights is None else self.weights[labels == k] for k in range(len(sizes))]
+        #: What the rows of each sample count together, if some count more than others (Kish 1965).
+        self._effective = self.rows * np.array([part.mean() ** 2 / max((part**2).mean(), 1e-300) for part in of_sample])
 
     def describe_columns(self, parts: Sequence[Part]) -> list[Finding]:
         """Columns with their effects.
@@ -134,11 +140,24 @@ class Effects:
         """Ranks of samples that do not overlap differ in every way; what a person sees is that they are far apart."""
         return self.variances is not None and abs(float(self.variances.shift[column])) >= _FAR
 
-    def _interval(self, effect: float, variance: float) -> tuple[float, float] | None:
-        if not (math.isfinite(effect) and math.isfinite(variance)):
-            return None
-        width = self._quantile * math.sqrt(max(variance, 0.0))
-        return effect - width, effect + width
+    def _shift_interval(self, c: int) -> tuple[float, float] | None:
+        """Of the difference of means of a column, in pooled deviations."""
+        found = self.variances
+        assert found is not None
+        counts, deviations = self.moments.counts[:, c], self.moments.deviations[:, c]
+        # By the delta method a row far out takes part of its variance back, as the pooled deviation grows with it. So
+        # the variance is not taken for less than that of Welch's test of the means.
+        squares = (counts * deviations**2).sum() / counts.sum()
+        welch = (deviations**2 / np.maximum(counts - 1, 1)).sum() / max(squares, 1e-300) * found.crowding[c]
+        free = min(float(found.of_shift.free[c]), float(found.of_means.free[c]))
+        return _interval(float(found.shift[c]), max(float(found.location[c]), float(welch)), free)
+
+    def _ratio_interval(self, ratio: float, c: int) -> tuple[float, float] | None:
+        """Of the log ratio of the deviations of a column."""
+        assert self.variances is not None
+        of = self.variances.of_ratio
+        larger = _shared_shape(of.parts[:, c], of.sizes[:, c])
+        return _interval(ratio, float(of.variance[c]) * larger, float(of.free[c]))
 
     def _numbers(self, unit: Unit, part: Part) -> Any:
         c = unit.coordinates[0]
@@ -148,7 +167,7 @@ class Effects:
             form = date_text if unit.kind == "date" else number
             return _spread(mean, deviation), None, f"mean {self._by_sample(mean, form)}", values
         shift, difference = float(self.variances.shift[c]), float(mean[1] - mean[0])
-        of_shift = self._interval(shift, float(self.variances.location[c]))
+        of_shift = self._shift_interval(c)
         told = f"{_fixed(shift, '+.2f')} SD{_bracket(of_shift, '.2f')}"
         if math.isinf(shift):
             told = " → ".join(f"always {number(value)}" for value in mean.tolist())
@@ -159,7 +178,7 @@ class Effects:
             words = f"mostly {_word(unit, part.sign)} in {self.names[1]} (mean {told}, {widths})"
             return shift, of_shift, words, values
         ratio = _log_ratio(float(deviation[1]), float(deviation[0]))
-        of_ratio = self._interval(ratio, float(self.variances.scale[c]))
+        of_ratio = self._ratio_interval(ratio, c)
         if part.kind == "scale" and _agrees(part, of_ratio):
             times = None if of_ratio is None else (math.exp(of_ratio[0]), math.exp(of_ratio[1]))
             told = f", × {math.exp(ratio):.2f}{_bracket(times, '.2f')}" if times else ""
@@ -195,13 +214,33 @@ class Effects:
         if self.variances is None:
             return float(np.ptp(of_best)), None, f"{_level(unit, best)} {self._by_sample(of_best, percent)}", values
         effect = float(of_best[1] - of_best[0])
-        size = self.rows / max(float(self.variances.crowding[columns[best]]), 1e-9)
-        interval = share_interval(of_best, size)
+        interval = self._share_interval(columns, best, of_best, pooled)
         points = f" ({_points(effect)} points [{_points(interval[0])}, {_points(interval[1])}])"
         if unit.tells_missing(columns[best]):
             told = f"{percent(of_best[1])} missing in {self.names[1]}, {percent(of_best[0])} in {self.names[0]}"
             return effect, interval, told + points, values
         return effect, interval, f"{_level(unit, best)} {told}{points}", values
+
+    def _share_interval(self, columns: list[int], best: int, shares: Array, pooled: Array) -> tuple[float, float]:
+        """Of the difference of shares of a level, simultaneously over all levels of its column (Bonferroni)."""
+        assert self.variances is not None
+        levels = len(columns) if len(columns) > 2 else 1  # of two levels one share is 1 less the other
+        crowding, free = self.variances.crowding[columns], math.inf
+        if not self._independent:
+            # Few groups have a rare level: its variance is not taken for less than those of all levels let expect.
+            usual = np.average(crowding, weights=np.maximum(pooled * (1 - pooled), 1e-12))
+            crowding, free = (
+                np.maximum(crowding, usual),
+                float(self.variances.of_means.sizes[:, columns[best]].min()) - 1,
+            )
+        size = self.rows / max(float(crowding[best]), 1e-9)
+        return share_interval(shares, size, student_quantile(_MISSED / levels, free))
+
+    def _correlation_interval(self, correlations: Array, place: int) -> tuple[float, float] | None:
+        assert self.variances is not None
+        rows = np.minimum(self.moments.pairs[0][:, place], self._effective)
+        of = self.variances.of_correlation
+        return correlation_interval(correlations, of.some(slice(place, place + 1)), rows)
 
     def _correlation(self, part: Part) -> Any:
         place = self.pair_place.get(part.columns)
@@ -214,9 +253,7 @@ class Effects:
             words = f"correlation {self._by_sample(found, lambda value: _fixed(value, '.2f'))}"
             return float(np.ptp(found)), None, words, values
         effect = float(found[1] - found[0])
-        interval = self._interval(effect, float(self.variances.correlation[place]))
-        if interval is not None:
-            interval = max(interval[0], -2.0), min(interval[1], 2.0)
+        interval = self._correlation_interval(found, place)
         return effect, interval, f"{words} ({_fixed(effect, '+.2f')}{_bracket(interval, '+.2f')})", values
 
 
@@ -227,19 +264,77 @@ def _count_units(units: Array | None, sizes: Sequence[int]) -> Array:
     return np.array([len(np.unique(part)) for part in np.split(units, np.cumsum(sizes)[:-1])])
 
 
-def share_interval(shares: Array, sizes: Array) -> tuple[float, float]:
-    """The interval of a difference of two shares (Newcombe 1998, method 10, of Wilson's intervals).
+def _interval(effect: float, variance: float, free: float) -> tuple[float, float] | None:
+    """The interval of one of two effects of a column, by Student's t."""
+    if not (math.isfinite(effect) and math.isfinite(variance) and free > 0):
+        return None
+    width = student_quantile(_MISSED_OF_TWO, free) * math.sqrt(max(variance, 0.0))
+    return effect - width, effect + width
 
-    >>> [round(end, 3) for end in share_interval(np.array([48 / 80, 56 / 70]), np.array([80, 70]))]
-    [0.052, 0.334]
+
+def _shared_shape(parts: Array, sizes: Array) -> float:
+    """By what a variance is larger if none of its parts is smaller, for its size, than is usual in both samples.
+
+    A few rows seldom have one far out, and then know too little of their own variance.
+
+    >>> _shared_shape(np.array([0.01, 0.01]), np.array([100, 50]))
+    1.25
     """
-    middle = (shares + Z_95**2 / (2 * sizes)) / (1 + Z_95**2 / sizes)
-    width = Z_95 * np.sqrt(shares * (1 - shares) / sizes + Z_95**2 / (4 * sizes**2)) / (1 + Z_95**2 / sizes)
-    low, high = middle - width, middle + width
-    effect = shares[1] - shares[0]
-    below = math.hypot(shares[1] - low[1], high[0] - shares[0])
-    above = math.hypot(high[1] - shares[1], shares[0] - low[0])
-    return float(effect - below), float(effect + above)
+    for_size = parts * sizes
+    total = float(parts.sum())
+    return float((np.maximum(for_size, for_size.mean()) / sizes).sum()) / total if total > 0 else 1.0
+
+
+def share_interval(shares: Array, sizes: Array, quantile: float = Z_95) -> tuple[float, float]:
+    """The interval of a difference of two shares (Newcombe 1998, method 11: of Wilson's, corrected for continuity).
+
+    >>> [round(end, 4) for end in share_interval(np.array([48 / 80, 56 / 70]), np.array([80, 70]))]
+    [0.0428, 0.3422]
+    """
+    n, p, square = sizes, shares, quantile**2
+    low, high = (
+        (2 * n * p + square + side * (1 + quantile * np.sqrt(np.maximum(root, 0.0)))) / (2 * (n + square))
+        for side, root in (
+            (-1, square - 2 - 1 / n + 4 * p * (n * (1 - p) + 1)),
+            (1, square + 2 - 1 / n + 4 * p * (n * (1 - p) - 1)),
+        )
+    )
+    return _difference(shares, np.where(p <= 0, 0.0, low), np.where(p >= 1, 1.0, high))
+
+
+def correlation_interval(correlations: Array, spread: Spread, rows: Array) -> tuple[float, float] | None:
+    """The interval of a difference of two correlations (Zou 2007), from intervals of both by Fisher's transform.
+
+    None of both is taken for less variable than a correlation of so many normal rows, nor than is usual in both
+    samples, where that is more for its size.
+    """
+    variances, n = spread.parts[:, 0], spread.sizes[:, 0]
+    free, variance = float(spread.free[0]), float(spread.variance[0])
+    if not (np.isfinite(correlations).all() and np.isfinite(variances).all() and free > 0):
+        return None
+    r = np.clip(correlations, 1 / rows - 1, 1 - 1 / rows)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for_size = variances / (1 - r**2) ** 2 * n
+        width = student_quantile(_MISSED, free) * np.sqrt(np.maximum(for_size, for_size.mean()) / n)
+        width = np.maximum(width, Z_95 / np.sqrt(np.maximum(rows - _NORMAL, 1e-9)))
+    low, high = np.tanh(np.arctanh(r) - width), np.tanh(np.arctanh(r) + width)
+    product = float(np.sqrt(variances.prod()))
+    together = (variance - float(variances.sum())) / (2 * product) if product > 0 else 0.0
+    return _difference(correlations, np.minimum(low, correlations), np.maximum(high, correlations), together)
+
+
+def _difference(values: Array, low: Array, high: Array, together: float = 0.0) -> tuple[float, float]:
+    """The interval of the second of two values less the first, from intervals of both.
+
+    ``together`` is the correlation of the second with the negative of the first.
+    """
+    effect = float(values[1] - values[0])
+
+    def reach(a: float, b: float) -> float:
+        return math.sqrt(max(a**2 + b**2 + 2 * min(max(together, -1.0), 1.0) * a * b, 0.0))
+
+    below, above = reach(values[1] - low[1], high[0] - values[0]), reach(high[1] - values[1], values[0] - low[0])
+    return effect - float(below), effect + float(above)
 
 
 def _clarity(effect: float, variance: float) -> float:

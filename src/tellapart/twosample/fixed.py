@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -18,14 +19,16 @@ from ..kernels import Gaussian, Kernel, as_kernel
 from ..learning.bandwidths import median_distance
 from ..stats.nulls import Null, NullDistribution, NullLike, Paired, Permutation, Problem, as_null
 from ..stats.nulls.sequential import draw_until_decided
-from ..stats.pvalues import check_draws, check_level
+from ..stats.pvalues import check_draws, check_level, min_pvalue, note_floor, warn_of_floor
 from .opening import Standardise, open_points
 from .results import TestResult
 
 #: Draws at the most with ``permutations="auto"``.
 AUTO_LIMIT = 1999
-#: Rounding of the statistic, relative to the largest, by the precision of tiles: what counts as a tie (MATHS §6).
-TOLERANCES = {torch.float32: 1e-6, torch.float64: 1e-12}
+#: Rounding of the statistic, relative to the largest, by the precision of tiles: what counts as a tie (MATHS §6). MMD²
+#: is a difference of sums that are some hundred times as large: labellings that exchange equal rows, and so have the
+#: same MMD², differ by up to 7e-5 and 1e-11.
+TOLERANCES = {torch.float32: 1e-4, torch.float64: 1e-10}
 #: Rows at the most that are read together to evaluate a witness: a multiple of what it evaluates together itself.
 _ROWS, _MULTIPLE = 65_536, 1024
 
@@ -61,9 +64,11 @@ def mmd_test(
         Exact at every sample size: ``"permutation"``; ``"binned"``, which permutes bins of rows at hardly more cost
         than the statistic's, for large samples; ``"paired"`` for pairs (X_i, Y_i). For large samples only:
         ``"wild"`` (wild bootstrap), ``"spectral"`` and ``"gamma"``. With options, one of the classes of
-        `tellapart.nulls`: ``Permutation(groups=…, strata=…)``, ``Binned(bins=…)``, ``Wild(lag=…)``; or your own.
+        `tellapart.nulls`: ``Permutation(groups=…, strata=…, equal_groups=…)``, ``Binned(bins=…)``, ``Wild(lag=…)``;
+        or your own.
     permutations
-        How many draws. Choose them so that alpha (permutations + 1) is whole. ``"auto"``, for the nulls
+        How many draws; where there are fewer distinct relabellings, all of these are looked at instead. Choose
+        ``permutations`` so that alpha (permutations + 1) is whole. ``"auto"``, for the nulls
         ``"permutation"`` and ``"paired"``: at most 1,999, and fewer as soon as it is certain that the test will not
         reject at ``alpha`` (the rule of Besag & Clifford 1991, with which the p-value stays exact).
     alpha
@@ -117,7 +122,7 @@ def mmd_test(
     check_level(alpha)
     check_permutations(permutations, chosen)
     seed = seed_of(rng)
-    x, y = open_points(
+    x, y, notes = open_points(
         X,
         Y,
         kernel,
@@ -132,7 +137,8 @@ def mmd_test(
         found = choose_kernel(kernel, x, y, seed)
         result = run_test(x, y, found, chosen, permutations, seed, compute, dtype=dtype, alpha=alpha, start=start)
     check_unchanged(x, y)
-    return result
+    warn_of_floor(result.pvalue_floor)
+    return replace(result, notes=(*notes, *result.notes))
 
 
 def run_test(
@@ -165,7 +171,9 @@ def run_test(
             "Scale the data, or try {precision}.",
             precision="double",
         )
-    return _result(found, pvalue, null, x, y, kernel, seed, start, "MMD²")
+    count = AUTO_LIMIT if permutations == "auto" else found.distribution.shape[-1]
+    floor = min_pvalue(count + 1, *null.labellings(len(x), len(y)))
+    return _result(found, pvalue, floor, null, x, y, kernel, seed, start, "MMD²")
 
 
 def witness_test(
@@ -176,6 +184,7 @@ def witness_test(
     permutations: int = 999,
     groups: Any = None,
     strata: Any = None,
+    equal_groups: bool = False,
     rng: RNG = None,
     max_memory: MemoryLike = None,
 ) -> TestResult:
@@ -189,18 +198,21 @@ def witness_test(
         A kernel with a `witness_function`, such as `tellapart.kernels.Witness`.
     permutations, rng, max_memory
         As in `mmd_test`.
-    groups, strata
+    groups, strata, equal_groups
         As in `tellapart.nulls.Permutation`.
     """
     start = time.perf_counter()
-    null = Permutation(groups, strata)
+    null = Permutation(groups, strata, equal_groups)
     check_draws(permutations)
     seed = seed_of(rng)
-    x, y = open_points(X, Y, witness, at_least=2, standardise=False, seed=seed, max_memory=max_memory, reading={})
+    x, y, notes = open_points(
+        X, Y, witness, at_least=2, standardise=False, seed=seed, max_memory=max_memory, reading={}
+    )
     with computing(max_memory) as compute:
         result = run_witness_test(x, y, witness, null, permutations, seed, compute, start=start)
     check_unchanged(x, y)
-    return result
+    warn_of_floor(result.pvalue_floor)
+    return replace(result, notes=(*notes, *result.notes))
 
 
 def run_witness_test(
@@ -229,12 +241,16 @@ def run_witness_test(
         blocks = (part[first : first + rows] for part in (x, y) for first in range(0, len(part), rows))
         values = torch.cat([function(block).cpu() for block in blocks])
         found = null.draw_means(values, len(x), permutations, rng, compute.max_memory)
-    return _result(found, float(found.pvalue(1e-12)), null, x, y, witness, seed, start, witness.statistic_name)
+    # A one-sided test tells a labelling from its mirror image.
+    floor = min_pvalue(found.distribution.shape[-1] + 1, null.labellings(len(x), len(y))[0])
+    pvalue = float(found.pvalue(1e-12))
+    return _result(found, pvalue, floor, null, x, y, witness, seed, start, witness.statistic_name)
 
 
 def _result(
     found: NullDistribution,
     pvalue: float,
+    floor: float,
     null: Null,
     x: Points,
     y: Points,
@@ -246,6 +262,7 @@ def _result(
     return TestResult(
         statistic=float(found.statistic),
         pvalue=pvalue,
+        pvalue_floor=floor,
         null_distribution=found.distribution.numpy(),
         null=null.name,
         exact=null.exact,
@@ -255,6 +272,7 @@ def _result(
         seed=seed,
         seconds=time.perf_counter() - start,
         statistic_name=statistic_name,
+        notes=note_floor(floor),
     )
 
 

@@ -20,7 +20,7 @@ from ..learning import Criterion
 from ..learning.fitting import Settings, learn_kernel
 from ..learning.splits import Split, split_rows
 from ..stats.nulls import Binned, Null, NullLike, Permutation, as_null
-from ..stats.pvalues import COMBINATIONS, check_draws
+from ..stats.pvalues import COMBINATIONS, check_draws, note_floor, warn_of_floor
 from .fixed import check_permutations, run_test, run_witness_test
 from .opening import Standardise, open_points
 from .results import LearnedTest, SplitResult
@@ -41,6 +41,7 @@ def learned_test(
     permutations: int = 999,
     groups: Any = None,
     strata: Any = None,
+    equal_groups: bool = False,
     learning: Mapping[str, Any] | None = None,
     standardise: Standardise = "auto",
     rng: RNG = None,
@@ -72,10 +73,12 @@ def learned_test(
         its means is tested, one-sided.
     groups
         A label for each row of X and then of Y, for rows that belong together: groups are learned from or tested as
-        a whole, and permuted as a whole.
+        a whole, and permuted as a whole, whatever their sizes (as in `two_sample_test`).
     strata
         A label for each row likewise (site, day, prompt): in every stratum a share is learned from, and tested rows
         are relabelled within their stratum only.
+    equal_groups
+        Permute only groups with the same number of rows among each other.
     learning
         More arguments for `fit_kernel`: ``steps``, ``batch_size``, ``learning_rate``, ….
     rng
@@ -101,14 +104,14 @@ def learned_test(
     if combination not in COMBINATIONS:
         raise InputError(f"combination must be 'bonferroni' or 'cauchy', but is {combination!r}.")
     settings = Settings.from_mapping(criterion, learning)
-    chosen = check_learned_null(null, groups, strata)
+    chosen = check_learned_null(null, groups, strata, equal_groups)
     if isinstance(kernel, str) and kernel == "witness":
         check_draws(permutations)  # they take no time, so there is nothing for "auto" to save
     else:
         check_permutations(permutations, chosen)
     start = time.perf_counter()
     seed = seed_of(rng)
-    x, y = open_points(
+    x, y, notes = open_points(
         X, Y, kernel, at_least=2, standardise=standardise, seed=seed, max_memory=max_memory, reading=reading
     )
     shared = find_shared_rows(hash_rows(x), hash_rows(y))
@@ -118,7 +121,8 @@ def learned_test(
     with computing(max_memory, cluster, progress, threads, title="learned_test") as compute:
         found = run_learned_test(x, y, kernel, settings, splits, chosen, permutations, seed, compute, combination)
     check_unchanged(x, y)
-    return replace(found, seconds=time.perf_counter() - start)
+    warn_of_floor(found.pvalue_floor)
+    return replace(found, seconds=time.perf_counter() - start, notes=(*notes, *found.notes))
 
 
 def run_learned_test(
@@ -140,7 +144,7 @@ def run_learned_test(
         for k, split in enumerate(splits)
     )
     pvalues, swap = [half.test.pvalue for half in halves], len(splits) > 1
-    return LearnedTest(
+    found = LearnedTest(
         pvalue=COMBINATIONS[combination](pvalues) if swap else pvalues[0],
         halves=halves,
         combination=combination if swap else None,
@@ -148,6 +152,7 @@ def run_learned_test(
         seed=seed,
         seconds=time.perf_counter() - start,
     )
+    return replace(found, notes=note_floor(found.pvalue_floor))
 
 
 def _learn_and_test(
@@ -173,7 +178,7 @@ def _learn_and_test(
     return SplitResult(split, history, test)
 
 
-def check_learned_null(null: NullLike, groups: Any, strata: Any) -> Null:
+def check_learned_null(null: NullLike, groups: Any, strata: Any, equal_groups: bool = False) -> Null:
     """The null distribution of a test on a part of the rows, with the groups and strata of all of them."""
     chosen = as_null(null)
     if not isinstance(chosen, (Permutation, Binned)):
@@ -184,7 +189,7 @@ def check_learned_null(null: NullLike, groups: Any, strata: Any) -> Null:
                 "Rows are split by groups and strata too.", "Give {groups} and {strata} to learned_test itself.",
                 groups=..., strata=...,
             )  # fmt: skip
-        return Permutation(groups, strata)
+        return Permutation(groups, strata, equal_groups)
     if groups is not None or strata is not None:
         name = "groups" if groups is not None else "strata"
         raise InputError(f"{name} are for null='permutation', not for {chosen.name!r}.")
@@ -197,8 +202,9 @@ def split_samples(
     """The rows of m and n to learn from and to test: once, or with ``swap`` also the other way round."""
     null.check(m, n)
     groups, strata = null.row_labels() if isinstance(null, Permutation) else (None, None)
+    equal_groups = isinstance(null, Permutation) and null.equal_groups
     equal = None if shared is None else shared.codes
-    first = split_rows(m, n, train, groups=groups, strata=strata, equal=equal, rng=seed)
+    first = split_rows(m, n, train, groups=groups, strata=strata, equal=equal, equal_groups=equal_groups, rng=seed)
     return [first, split_rows(m, n, first.swapped())] if swap else [first]
 
 
@@ -207,4 +213,5 @@ def take_labels(null: Null, split: Split, m: int) -> Null:
     if not isinstance(null, Permutation):
         return null
     rows = np.concatenate([split.test_x, m + split.test_y])
-    return Permutation(*(None if labels is None else labels[rows] for labels in null.row_labels()))
+    groups, strata = (None if labels is None else labels[rows] for labels in null.row_labels())
+    return Permutation(groups, strata, null.equal_groups)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._util.errors import InputError
+from .._util.errors import InputError, Note
 from .._util.files import read_json, write_json
 from .._util.progress import ProgressLike
 from .._util.records import fits
@@ -21,14 +21,14 @@ from .._util.shown import Shown
 from ..data.schema import Strictness
 from ..engine import MemoryLike, computing
 from ..stats.pvalues import check_draws, check_level, rejects
-from .batches import BatchRecord, describe_finding, free_name, list_columns, of_one_name
+from .batches import BatchRecord, describe_finding, free_name, list_columns
 from .bets import Bets
 from .control import GUARANTEES, Control, flag_history, spend_levels
 from .metrics import Metric, write_metrics
 from .reference import Reference
 
 #: What files say they are.
-FORMAT = "tellapart monitor, version 2"
+FORMAT = "tellapart monitor, version 3"
 #: A p-value that is among the so many smallest possible is computed again with more permutations.
 _SMALLEST = 2
 
@@ -50,7 +50,7 @@ class Monitor(Shown):
         expected share of false ones among the batches that are flagged. `guarantee` says it exactly.
     state
         A JSON file. It is written after each batch, whole or not at all; where it exists, the monitor goes on from it,
-        and a batch that it knows (by name and contents) is not counted again.
+        and a batch whose name it knows is not counted again (see `add`).
     permutations, deep
         Relabellings for the p-value of a batch, and for one whose p-value is among the smallest possible, so that it
         may be smaller. (Whether it is computed again depends on the first one only, so it stays valid.)
@@ -62,6 +62,15 @@ class Monitor(Shown):
         The seed of all that is random.
     max_memory, threads
         As in `two_sample_test`.
+
+    Notes
+    -----
+    The guarantee is about the batches that are counted. It holds if their rows, and those of the reference, are
+    independent and have one distribution. Whether a batch is counted is therefore decided by its name alone, and never
+    by what is in it: a stream without the batches that look like earlier ones, or like something else, does not have
+    the distribution of the reference. For the same reason a batch should not be left out because it raised
+    `InputError`: ``schema="lenient"`` counts batches with unseen categories, missing columns and other types, and
+    ``missing="indicator"`` of `Reference.fit` those with missing values.
 
     Examples
     --------
@@ -106,7 +115,9 @@ class Monitor(Shown):
         if known is not None:
             self._restore(known)
 
-    def add(self, batch: Any, name: str | None = None, *, progress: ProgressLike = None) -> BatchRecord:
+    def add(
+        self, batch: Any, name: str | None = None, *, key: str | None = None, progress: ProgressLike = None
+    ) -> BatchRecord:
         """Test the next batch, and write the state.
 
         Parameters
@@ -114,18 +125,37 @@ class Monitor(Shown):
         batch
             One row or more, as `Reference.test` takes it.
         name
-            What to call it; by default its number. A batch of the same name with the same rows is known already: its
-            record is returned, and nothing is counted twice. With other rows it is another batch, called "name (2)".
+            What to call it; by default its number. A name identifies a batch, such as a date or the name of a file that
+            is written once. If a batch of this name was added before, this one is not counted: with the same rows it is
+            the same batch again, whose record is returned, and with other rows `InputError` is raised. Batches without
+            a name are always counted.
+        key
+            What identifies the batch, if that is not its name. Batches of one name with different keys are all counted,
+            and called "name", "name (2)", and so on.
         progress
             As in `two_sample_test`.
+
+        Raises
+        ------
+        InputError
+            If a batch with the same key and other rows was counted before, or if the batch cannot be compared with the
+            reference. The monitor and its state are then as they were.
         """
         number = len(self.records)
-        called = str(number) if name is None else name
+        called = str(number if name is None else name)
+        key = key if name is None or key is not None else called
+        known = None if key is None else next((one for one in self.records if one.key == key), None)
         opened = self.reference.open(batch, called, self.schema)
-        digest, namesakes = opened.digest, of_one_name(self.records, called)
-        known = next((one for one in namesakes if one.digest == digest), None)
-        if known is not None and name is not None:
+        digest = opened.digest
+        if known is not None and known.digest == digest:
             return known
+        if known is not None:
+            # Not counted either: whether a batch is counted must not depend on its rows.
+            raise InputError(
+                f"The batch {called!r} was counted before, with other rows. It is not counted again.",
+                "Give each batch a {name} of its own, such as its date, or none.",
+                name=...,
+            )
         with computing(self.max_memory, None, progress, self.threads, title=f"batch {called}") as compute:
             result = self.reference.run(opened, self.permutations, _derive(self.seed, number, 0), compute)
             smallest = result.pvalue * (result.permutations + 1) <= _SMALLEST + 1e-9
@@ -133,13 +163,14 @@ class Monitor(Shown):
                 result = self.reference.run(opened, self.deep, _derive(self.seed, number, 1), compute)
         # Nothing changes before all of it is known and written: an interrupt, or a full disk, leaves what was there.
         bets = self.bets.copy()
-        fresh = bets.add(opened.rows)
+        fresh = bets.add(opened, np.random.default_rng(_derive(self.seed, number, 2)))
         pvalues = [*(one.pvalue for one in self.records), result.pvalue]
         level = spend_levels(pvalues, self.alpha, self.horizon)[-1] if self.control == "holm" else None
         named = result.named_columns(self.alpha)
         record = BatchRecord(
             number=number,
             name=free_name(self.records, called),
+            key=key,
             digest=digest,
             rows=len(opened.rows),
             pvalue=result.pvalue,
@@ -179,10 +210,15 @@ class Monitor(Shown):
 
     def _notes(self, level: float | None, floor: float, bets: Bets) -> list[str]:
         if self.control == "anytime" and not bets.left:
-            return ["All rows of the reference have been bet on: no more can be learned. Fit it with a larger keep=."]
+            return ["All rows of the reference have been bet on: no more can be learned. Fit one that keeps more rows."]
         if level is not None and level < min(floor, 1 / (self.deep + 1)):
+            least = 1 / (self.deep + 1)
             return [
-                f"No p-value can be below {1 / (self.deep + 1):.2g}, but the level is {level:.2g}: give more deep=."
+                Note(
+                    f"The smallest attainable p-value is {least:.2g}, but the level is {level:.2g}.",
+                    "Raise {deep}.",
+                    deep=...,
+                )
             ]
         return []
 

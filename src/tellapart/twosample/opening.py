@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any, Literal, TypeAlias
 
 from .._util.errors import InputTypeError
-from ..data import Points, as_points
+from ..data import Points
+from ..data.options import check_reading
+from ..data.points import open_points as open_both
 from ..engine import MemoryLike
 
 #: Whether columns are brought to one scale: as suits the kernel, always, or never.
@@ -31,8 +33,8 @@ def open_points(
     max_memory: MemoryLike,
     reading: dict[str, Any],
     paired: bool = False,
-) -> tuple[Points, Points]:
-    """The two samples as points; ``seed`` decides which rows are drawn.
+) -> tuple[Points, Points, tuple[str, ...]]:
+    """The two samples as points, and notes on them; ``seed`` decides which rows are drawn.
 
     With ``standardise="auto"`` the columns of tables are brought to one scale where the kernel is chosen by the data,
     and left as they are where the user gave a kernel, whose bandwidth is meant for them.
@@ -48,4 +50,4 @@ def open_points(
         reading = reading | {"rng": seed}
     if max_memory is not None:
         reading = reading | {"max_memory": max_memory}
-    return as_points(X, Y, at_least=at_least, standardise=standardise, paired=paired, **reading)
+    return open_both(X, Y, check_reading(reading), at_least, ("X", "Y"), standardise, paired)

@@ -91,7 +91,9 @@ class Plan(Shown):
     ----------
     rows, rows_interval
         Rows of each sample (of X; of Y in the proportion of the pilot) for the power wanted, and an interval that
-        holds four fifths of what the pilot leaves possible; infinite where it shows nothing that more rows would find.
+        holds four fifths of what the pilot leaves possible. ``rows`` and the upper end are infinite where the pilot
+        does not establish a difference (``pilot_pvalue`` is above ``alpha``): the difference may be 0. The lower end
+        is then what the difference that the pilot shows would need at least.
     power, alpha
         What was asked for.
     pilot_rows, pilot_power, pilot_pvalue
@@ -116,8 +118,13 @@ class Plan(Shown):
     seed: int
     _growth: Growth
 
+    @property
+    def established(self) -> bool:
+        """Whether the pilot itself found a difference, at level ``alpha``."""
+        return rejects(self.pilot_pvalue, self.alpha)
+
     def power_at(self, rows: float) -> float:
-        """The power of a study with so many rows of X, and of Y in proportion."""
+        """The power of a study with so many rows of X, and of Y in proportion, if the pilot shows a true difference."""
         return self._growth.power(rows / self.pilot_rows[0], self.alpha)
 
     def __repr__(self) -> str:
@@ -126,10 +133,17 @@ class Plan(Shown):
     def summary(self) -> str:
         """What was found, in plain words."""
         m, n = self.pilot_rows
+        if not self.established:
+            low, _ = self.rows_interval
+            least = (
+                "" if math.isinf(low) else f" If what it shows is real, a study needs {math.ceil(low):,} rows or more."
+            )
+            return (
+                f"The pilot ({m:,} + {n:,} rows) does not establish a difference (p = {self.pilot_pvalue:.3g}): it is "
+                f"not enough to plan a study, as no number of rows may be enough.{least}"
+            )
         found = f"A study as large as this one ({m:,} + {n:,} rows) finds such a difference in"
         pilot = f"{found} {percent(self.pilot_power)} of cases."
-        if not rejects(self.pilot_pvalue, self.alpha):
-            pilot += f" It found none itself (p = {self.pilot_pvalue:.3g}): what it shows may be chance."
         if math.isinf(self.rows):
             return f"{pilot} The pilot shows no difference that more rows would find."
         # Fewer rows than were ever drawn are not foretold.
@@ -193,9 +207,10 @@ def plan(
 
     Notes
     -----
-    It foretells for the difference that the pilot shows, which is part chance: a pilot that barely rejects flatters,
-    and one of pure noise shows something too. `rows_interval` says how little is known, `pilot_pvalue` whether the
-    pilot itself found anything.
+    The prediction is for the difference that the pilot shows, which is part chance: a pilot that barely rejects is too
+    optimistic. Where the pilot does not reject at level ``alpha``, what it shows may be chance alone: ``rows`` and the
+    upper end of `rows_interval` are infinite. From a pilot of pure noise the number is finite with probability
+    ``alpha``.
 
     Examples
     --------
@@ -234,6 +249,8 @@ def plan(
     check_unchanged(*mixed.points)
     growth = Growth.fit([*shares, 1.0], [*pvalues, [pilot]], permutations)
     middle, low, high = (times * m if times <= _FARTHEST else math.inf for times in growth.times(power, alpha))
+    if not rejects(pilot, alpha):
+        middle = high = math.inf
     return Plan(
         rows=middle,
         rows_interval=(low, high),

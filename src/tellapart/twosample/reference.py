@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -22,12 +22,12 @@ from ..data.features import features_differ
 from ..data.limits import check_count
 from ..data.mixed import Mixed
 from ..data.options import check_reading
-from ..data.schema import Deviation, Schema, Strictness
+from ..data.schema import Deviation, Schema, Strictness, most_numbers, open_reference
 from ..engine import Compute, MemoryLike, computing
 from ..stats.forms.features import sketch_rows
 from ..stats.forms.fixed import FixedForms, judge_with
-from ..stats.pvalues import check_draws
-from .auto import run_auto, warn_of_floor
+from ..stats.pvalues import check_draws, warn_of_floor
+from .auto import run_auto
 from .constant_columns import find_constants, layout_of, mark_others, units_of
 from .contents import FORMAT, MOST, Contents, as_loaded, fingerprint, read_contents, write_contents
 from .designs import Design
@@ -51,9 +51,11 @@ FEWEST = 16
 class Reference:
     """What later batches are tested against. `Reference.fit` makes one, `Reference.load` reads one.
 
-    Features (landmarks, bandwidths, ranks, directions) are fixed on one part of the reference. A batch is compared with
-    rows of the other part, and labels are exchanged between these and the batch: the test is exact, and costs what the
-    batch and some thousand rows cost, however large the reference was.
+    Everything that is decided by looking at values is decided on one part of the reference, a quarter of its rows at
+    most: the categories that are told apart (the 20 most common ones of each column; all others count as one), what
+    stands for missing values, landmarks, bandwidths, ranks, directions. A batch is compared with rows of the other
+    part, and labels are exchanged between these and the batch: the test is exact if the rows of the reference and of
+    the batch are independent, and costs what the batch and some thousand rows cost, however large the reference was.
 
     Attributes
     ----------
@@ -116,24 +118,26 @@ class Reference:
         seed = seed_of(rng)
         check_count(keep, "keep")
         options = check_reading({"features": features, "rng": seed, "max_memory": max_memory, **reading}, cls.fit)
-        schema, points, notes = Schema.fit(X, options)
-        if len(points) < FEWEST:
-            raise InputError(f"A reference needs at least {FEWEST} rows, but has {len(points)}.")
+        opened = open_reference(X, options)
+        if len(opened) < FEWEST:
+            raise InputError(f"A reference needs at least {FEWEST} rows, but has {len(opened)}.")
         draws = np.random.default_rng(seed)
         with computing(max_memory, None, progress, threads, title="Reference.fit") as compute:
-            order = draws.permutation(len(points))
-            fitted = min(sketch_rows(len(points), schema.width, compute), len(points) // 4)
+            # Which rows are compared with batches is drawn before any value is looked at.
+            order = draws.permutation(len(opened))
+            fitted = min(sketch_rows(len(opened), most_numbers(opened), compute), len(opened) // 4)
+            schema, points, notes = Schema.fit(opened, order[:fitted], options)
             sketch = _take(points, order[:fitted])
             most = keep or max(LEAST, min(KEEP, KEEP_NUMBERS // schema.width))
             kept = _take(points, order[fitted : fitted + most])
             constants = {} if schema.image_shape is not None else find_constants(sketch, schema)
-            sketch, kept = (mark_others(part, constants) for part in (sketch, kept))
             layout = layout_of(schema, constants)
-            forms = FixedForms.fit(sketch, layout, draws, compute)
-            leverages = forms.leverages(kept[:MOST], compute)
+            forms = FixedForms.fit(mark_others(sketch, constants), layout, draws, compute)
+            leverages = forms.leverages(mark_others(kept[:MOST], constants), compute)
         check_unchanged(points)
         found = Contents(FORMAT, seed, len(points), schema, constants, forms, kept, leverages, notes)
-        return cls(as_loaded(found), features)
+        # What is loaded has notes that are text; these still know which arguments they name.
+        return cls(replace(as_loaded(found), notes=notes), features)
 
     def test(
         self,
@@ -147,7 +151,12 @@ class Reference:
         threads: int | None = None,
         progress: ProgressLike = None,
     ) -> TwoSampleResult:
-        """Test whether a batch comes from the distribution of the reference; exact, whatever its size.
+        """Test whether a batch comes from the distribution of the reference.
+
+        The p-value is exact, whatever the size of the batch and the types of its columns, if all rows of the reference
+        and of the batch are independent. One exception: whether a column that came as text holds numbers or categories
+        is decided on all rows of the reference. If it is decided by texts that are too rare to be among the rows that
+        features are fitted on, exactness is not guaranteed.
 
         Parameters
         ----------
@@ -174,21 +183,31 @@ class Reference:
 
     def open(self, batch: Any, name: str = "batch", schema: Strictness = "normal") -> Batch:
         """A batch as numbers, and where it deviates from the schema."""
-        values, notes, deviations = self.contents.schema.read(batch, name, schema, self.features)
-        # A constant is what it was only in the precision of the reference.
-        values = values.to(self.contents.rows.dtype)
-        return Batch(name, mark_others(values, self.contents.constants), notes, deviations)
+        found = self.contents.schema.read(batch, name, schema, self.features)
+        dtype = self.contents.rows.dtype
+        if dtype == torch.float32:
+            # What the reference has is in single precision already.
+            largest = torch.finfo(dtype).max
+            rows = mark_others(found.values.clamp(-largest, largest).to(dtype), self.contents.constants)
+            return Batch(name, rows, found.notes, found.deviations)
+        rows = mark_others(found.values.to(dtype), self.contents.constants, found.single)
+        return Batch(name, rows, found.notes, found.deviations, found.single)
+
+    def kept(self, rows: slice, single: tuple[int, ...] = ()) -> Tensor:
+        """Some of the rows that batches are compared with, rounded to single precision where ``single`` says so."""
+        return mark_others(self.contents.rows[rows], self.contents.constants, single)
 
     def run(self, batch: Batch, permutations: int, seed: int, compute: Compute) -> TwoSampleResult:
         """The test of a batch that is opened already."""
         start, known = time.perf_counter(), self.contents
         compared = min(len(known.rows), MOST, max(LEAST, TIMES * len(batch.rows)))
-        rows, new = known.rows[:compared], batch.rows.to(known.rows.dtype)
+        rows, new = self.kept(slice(compared), batch.single), batch.rows
         units = units_of(known.schema, known.constants)
         mixed = Mixed(
             (rows, new), units, known.schema.image_shape, (None, None), ("reference", batch.name), batch.notes
         )
-        leverages = np.concatenate([known.leverages[:compared], known.forms.leverages(new, compute)])
+        old = known.forms.leverages(rows, compute) if batch.single else known.leverages[:compared]
+        leverages = np.concatenate([old, known.forms.leverages(new, compute)])
         found = run_auto(mixed, Design(), permutations, (), seed, compute, judge_with(known.forms, leverages))
         return TwoSampleResult(**found, seed=seed, seconds=time.perf_counter() - start)
 
@@ -234,12 +253,24 @@ class Reference:
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """A batch as numbers: its name, rows, notes, and where it is not built like the reference."""
+    """A batch as numbers.
+
+    Attributes
+    ----------
+    name, rows
+        What it is called, and its rows.
+    notes, deviations
+        What should be known, and where it is not built like the reference.
+    single
+        The columns that are in single precision in the batch and in double precision in the reference, whose rows are
+        rounded before they are compared with it.
+    """
 
     name: str
     rows: Tensor
     notes: tuple[str, ...] = ()
     deviations: tuple[Deviation, ...] = ()
+    single: tuple[int, ...] = ()
 
     @property
     def digest(self) -> str:

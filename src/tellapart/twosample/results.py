@@ -16,7 +16,7 @@ from .._util.shown import Shown
 from ..kernels import Kernel
 from ..learning import History
 from ..learning.splits import Split
-from ..stats.pvalues import critical_value, rejects
+from ..stats.pvalues import COMBINATIONS, critical_value, rejects
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +29,8 @@ class TestResult(Shown):
         The unbiased estimate of MMD² (for ``null="paired"`` the paired one); or the difference of means of a witness.
     pvalue
         The p-value: at least `pvalue_floor`, never 0.
+    pvalue_floor
+        The smallest p-value that this test can give: by the number of draws, and by that of distinct relabellings.
     null_distribution
         The statistic under relabelling (or, for nulls that are not exact, draws from an approximation).
     null, exact
@@ -41,12 +43,15 @@ class TestResult(Shown):
         Give it as ``rng`` to have the same result again.
     seconds
         How long it took.
+    notes
+        What should be known about the samples and the test.
     """
 
     __test__ = False  # not a test case, whatever pytest thinks of its name
 
     statistic: float
     pvalue: float
+    pvalue_floor: float
     null_distribution: np.ndarray[Any, Any] = field(repr=False)
     null: str
     exact: bool
@@ -56,6 +61,7 @@ class TestResult(Shown):
     seed: int
     seconds: float
     statistic_name: str = "MMD²"
+    notes: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[float]:
         return iter((self.statistic, self.pvalue))
@@ -70,11 +76,6 @@ class TestResult(Shown):
     def permutations(self) -> int:
         """How many draws the null distribution has."""
         return len(self.null_distribution)
-
-    @property
-    def pvalue_floor(self) -> float:
-        """The smallest p-value that so many draws can give."""
-        return 1 / (self.permutations + 1)
 
     def threshold(self, alpha: float = 0.05) -> float:
         """What the statistic must exceed for the test to reject at level ``alpha``; infinite with too few draws."""
@@ -93,7 +94,7 @@ class TestResult(Shown):
                 "kernel": repr(self.kernel),
                 "bandwidth": self.bandwidth,
                 "null_distribution": self.null_distribution.tolist(),
-                "pvalue_floor": self.pvalue_floor,
+                "notes": list(self.notes),
             }
         )
 
@@ -103,7 +104,7 @@ class TestResult(Shown):
 
     def __repr__(self) -> str:
         kind = "exact" if self.exact else "asymptotic"
-        at_floor = " (the smallest possible)" if self.pvalue <= self.pvalue_floor else ""
+        at_floor = " (the smallest possible)" if self.pvalue <= self.pvalue_floor * (1 + 1e-9) else ""
         kernel = repr(self.kernel)
         kernel = kernel if "\n" not in kernel else type(self.kernel).__name__
         return (
@@ -142,6 +143,8 @@ class LearnedTest(Shown):
         Give it as ``rng`` to have the same result again.
     seconds
         How long it took.
+    notes
+        What should be known about the samples and the test.
     """
 
     pvalue: float
@@ -150,9 +153,16 @@ class LearnedTest(Shown):
     exact: bool
     seed: int
     seconds: float
+    notes: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[float]:
         return iter((self.statistic, self.pvalue))
+
+    @property
+    def pvalue_floor(self) -> float:
+        """The smallest p-value that this test can give: with swapped halves, the smallest ones combined."""
+        floors = [half.test.pvalue_floor for half in self.halves]
+        return floors[0] if self.combination is None else COMBINATIONS[self.combination](floors)
 
     @property
     def leading(self) -> SplitResult:
@@ -199,8 +209,9 @@ class LearnedTest(Shown):
             {"split": h.split.to_dict(), "history": _plain(asdict(h.history)), "test": h.test.to_dict()}
             for h in self.halves
         ]
-        kept = ("pvalue", "statistic", "statistic_name", "combination", "exact", "seed", "seconds")
-        return stamp("learned_test") | {name: getattr(self, name) for name in kept} | {"halves": halves}
+        kept = ("pvalue", "pvalue_floor", "statistic", "statistic_name", "combination", "exact", "seed", "seconds")
+        found = {name: getattr(self, name) for name in kept}
+        return stamp("learned_test") | found | {"halves": halves, "notes": list(self.notes)}
 
     def to_json(self) -> str:
         """The same as JSON."""

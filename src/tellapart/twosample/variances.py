@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -15,8 +16,38 @@ from .moments import LabelledRows, Moments, Places, centred
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
+#: Degrees of freedom below which nothing is known of the variance of a sample.
+_KNOWN = 0.1
 #: Sums over groups that are held together, and rows that are read together.
 _TOGETHER, _BLOCK = 2**23, 1_024
+
+
+class Spread(NamedTuple):
+    """Variances of some estimates, and how well they are known.
+
+    Attributes
+    ----------
+    variance
+        Of each estimate.
+    parts
+        What the first and the second sample add to it: (2, estimates). Where rows of both belong together the variance
+        is not the sum of both parts.
+    free
+        Degrees of freedom of each variance: the smaller one of what the sizes of samples and groups leave (Welch 1947),
+        and 3 V² / Σ T⁴ for V = Σ T², which is small where few rows or groups make up most of the variance. 0 where a
+        sample says nothing of its variance: it is one row, or one group.
+    sizes
+        Of how many rows or groups of equal size each sample counts as: (2, estimates).
+    """
+
+    variance: Array
+    parts: Array
+    free: Array
+    sizes: Array
+
+    def some(self, columns: slice) -> Spread:
+        """Of some of the estimates."""
+        return Spread(*(part[..., columns] for part in self))
 
 
 class Variances(NamedTuple):
@@ -30,6 +61,8 @@ class Variances(NamedTuple):
         Variances of that, of the log ratio of deviations, and of the difference of correlations.
     crowding
         How many times as large as for independent rows the variance of a difference of means is (the design effect).
+    of_shift, of_ratio, of_means, of_correlation
+        What intervals of these are made of.
     """
 
     shift: Array
@@ -37,6 +70,10 @@ class Variances(NamedTuple):
     scale: Array
     correlation: Array
     crowding: Array
+    of_shift: Spread
+    of_ratio: Spread
+    of_means: Spread
+    of_correlation: Spread
 
 
 def sum_variances(rows: LabelledRows, places: Places, moments: Moments, compute: Compute) -> Variances:
@@ -53,11 +90,18 @@ def sum_variances(rows: LabelledRows, places: Places, moments: Moments, compute:
     found = alone
     if rows.units is not None or rows.strata is not None:
         found = sum_squares(influence, rows, compute)
+    mean_squares = alone.variance.numpy()[2 * width : 3 * width]
     if rows.weights is not None:  # beside rows that count alike
-        alone = alone / np.mean(rows.weights**2)
-    location, scale, plain, correlation = (part.numpy() for part in found.split([width, width, width, pairs]))
-    crowding = plain / np.maximum(alone[2 * width : 3 * width].numpy(), 1e-300)
-    return Variances(shift, location, scale, correlation, np.where(plain > 0, crowding, 1.0))
+        mean_squares = mean_squares / np.mean(rows.weights**2)
+    n = np.concatenate(
+        [moments.counts, moments.counts, np.repeat(moments.rows[:, None], width, 1), moments.pairs[0]], 1
+    )
+    spread = _find_spread(found, n)
+    ends = np.cumsum([0, width, width, width, pairs])
+    of = [spread.some(slice(start, end)) for start, end in pairwise(ends.tolist())]
+    crowding = of[2].variance / np.maximum(mean_squares, 1e-300)
+    crowding = np.where(of[2].variance > 0, crowding, 1.0)
+    return Variances(shift, of[0].variance, of[1].variance, of[3].variance, crowding, *of)
 
 
 class RowInfluence(Protocol):
@@ -153,22 +197,59 @@ def _of_correlations(Z: Tensor, there: Tensor | None, k: int, moments: Moments, 
 def sum_correlation_variances(rows: LabelledRows, places: Places, moments: Moments, compute: Compute) -> Array:
     """The variance of the correlation of each pair in each sample: (samples, pairs)."""
     squares = sum_squares(CorrelationInfluence(places, moments, rows.weights), rows, compute)
-    found: Array = squares.numpy().reshape(moments.correlations.shape)
+    found: Array = squares.variance.numpy().reshape(moments.correlations.shape)
     return found
 
 
-def sum_squares(influence: RowInfluence, rows: LabelledRows, compute: Compute) -> Tensor:
+class Squares(NamedTuple):
+    """Sums over rows, or over what counts as one row, of what each adds to an estimate.
+
+    Attributes
+    ----------
+    variance
+        The sum of squares.
+    parts
+        Those of the first and of the second sample alone: (2, estimates).
+    fourth
+        The sum of fourth powers.
+    free
+        The degrees of freedom that sizes leave in each sample.
+    joint
+        Whether rows of several samples count as one.
+    """
+
+    variance: Tensor
+    parts: Tensor
+    fourth: Tensor
+    free: Array
+    joint: bool = False
+
+
+def _find_spread(squares: Squares, counts: Array) -> Spread:
+    """Variances with their degrees of freedom; ``counts`` are the values there are: (2, estimates)."""
+    variance, parts, fourth = squares.variance.numpy(), squares.parts.numpy(), squares.fourth.numpy()
+    free = np.maximum(np.minimum(squares.free[:, None], counts - 1), 1e-9)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        by_size = free.min(0) if squares.joint else parts.sum(0) ** 2 / (parts**2 / free).sum(0)
+        found = np.fmin(by_size, 3 * variance**2 / fourth)
+    found = np.where(np.isnan(found), free.min(0), found)
+    return Spread(variance, parts, np.where(free.min(0) < _KNOWN, 0.0, found), free + 1)
+
+
+def sum_squares(influence: RowInfluence, rows: LabelledRows, compute: Compute) -> Squares:
     """Sums of squares of what each row, or each unit, adds to an estimate; about the means of strata, if there are."""
     if rows.units is not None:
         return _by_unit(influence, rows, rows.units)
     if rows.strata is not None:
         return _within_strata(influence, rows, rows.strata, compute)
-    return _by_row(influence, rows, compute)
+    variance, second, fourth = _by_row(influence, rows, compute)
+    free = np.maximum(np.bincount(rows.labels, minlength=rows.samples) - 1.0, 0.0)
+    return Squares(variance, torch.stack([variance - second, second]), fourth, free)
 
 
 @dataclass(frozen=True, eq=False)
 class SquaredInfluence:
-    """Sums of squares over rows, a `RowReduction`."""
+    """Sums of squares over all rows and over those of the second sample, and of fourth powers: a `RowReduction`."""
 
     influence: RowInfluence
     labels: Array
@@ -176,12 +257,15 @@ class SquaredInfluence:
 
     def start(self) -> Tensor:
         """Zeros."""
-        return torch.zeros(self.influence.width, dtype=torch.float64)
+        return torch.zeros(3, self.influence.width, dtype=torch.float64)
 
     def add(self, sums: Tensor, rows: slice, block: Tensor) -> Tensor:
         """The sums with those of a block."""
         squares = self.influence(block, self.labels, rows) ** 2
-        return sums + (squares if self.scale is None else squares * self.scale[rows, None]).sum(0)
+        if self.scale is not None:
+            squares = squares * self.scale[rows, None]
+        second = squares[torch.from_numpy(self.labels[rows] == 1)]
+        return sums + torch.stack([squares.sum(0), second.sum(0), (squares**2).sum(0)])
 
     def join(self, left: Tensor, right: Tensor) -> Tensor:
         """The sum of both."""
@@ -189,19 +273,40 @@ class SquaredInfluence:
 
 
 def _by_row(influence: RowInfluence, rows: LabelledRows, compute: Compute, scale: Tensor | None = None) -> Tensor:
-    size = Size(8 * influence.width, 60 * influence.width, 20.0 * influence.width)
+    size = Size(24 * influence.width, 60 * influence.width, 20.0 * influence.width)
     found: Tensor = reduce_rows(SquaredInfluence(influence, rows.labels, scale), rows.points, size, compute)
     return found
 
 
-def _by_unit(influence: RowInfluence, rows: LabelledRows, units: Array) -> Tensor:
+def _by_unit(influence: RowInfluence, rows: LabelledRows, units: Array) -> Squares:
     """Sums of squares over units of what their rows add together."""
     numbers = np.unique(units, return_inverse=True)[1].reshape(-1)
-    count = int(numbers.max()) + 1
-    return _sums_of_squares(influence, rows, numbers, np.ones(count)) * count / max(count - 1, 1)
+    shares = _shares(rows, numbers)
+    variance, fourth, parts = _sum_totals(influence, rows, numbers, _leave_out(rows, numbers, shares))
+    return Squares(variance, parts, fourth, (shares > 0).sum(0) - 1.0, bool(((shares > 0).sum(1) > 1).any()))
 
 
-def _within_strata(influence: RowInfluence, rows: LabelledRows, strata: Array, compute: Compute) -> Tensor:
+def _shares(rows: LabelledRows, numbers: Array) -> Array:
+    """The share of each sample that each number has, by the weights of its rows: (numbers, samples)."""
+    found = np.zeros((int(numbers.max()) + 1, rows.samples))
+    np.add.at(found, (numbers, rows.labels), 1.0 if rows.weights is None else rows.weights)
+    return np.asarray(found / np.maximum(found.sum(0), 1e-300))
+
+
+def _leave_out(rows: LabelledRows, numbers: Array, shares: Array) -> Array:
+    """By what the rows of a unit count more, as an estimate loses more where they are left out together.
+
+    The jackknife that leaves out units: a large one pulls the mean of its sample to itself. What single rows were made
+    larger by, √(n / (n - 1)), is taken back.
+    """
+    units = (shares > 0).sum(0)
+    n = np.bincount(rows.labels, minlength=rows.samples)
+    one = np.sqrt((units - 1) / np.maximum(units, 1) * (n - 1) / n)
+    found: Array = one[rows.labels] / np.maximum(1 - shares[numbers, rows.labels], 1e-9)
+    return found
+
+
+def _within_strata(influence: RowInfluence, rows: LabelledRows, strata: Array, compute: Compute) -> Squares:
     """Sums of squares about the means of strata: that these differ adds nothing to the variance of effects in them.
 
     A row that is alone of its sample in a stratum says nothing of the variance there. But what such strata add as a
@@ -212,29 +317,50 @@ def _within_strata(influence: RowInfluence, rows: LabelledRows, strata: Array, c
     count = np.bincount(cells, minlength=samples * (int(strata.max()) + 1))
     table = count.reshape(-1, samples)
     alone = np.repeat((table == 1).any(1) & (table > 0).all(1), samples)
-    whole = int(alone.sum()) // samples
-    if whole < 2:
-        alone[:], whole = False, 2
+    if int(alone.sum()) // samples < 2:
+        alone[:] = False
+    whole = alone[cells]
     larger = np.where(count > 1, count / np.maximum(count - 1, 1), 1.0)
-    less = np.where(count > 1, larger / np.maximum(count, 1), 0.0)
-    squares = _by_row(influence, rows, compute, torch.from_numpy(np.where(alone, 0.0, larger)[cells]))
-    # Rows of strata that count as a whole have one number.
-    numbers = np.where(alone[cells], cells - labels, cells)
-    return squares - _sums_of_squares(influence, rows, numbers, np.where(alone, -whole / (whole - 1), less))
+    less = np.where((count > 1) & ~alone, larger / np.maximum(count, 1), 0.0)
+    # Rows of strata that count as a whole have one number, other rows each their own.
+    numbers = np.where(whole, cells - labels, len(count) + np.arange(len(cells)))
+    numbers = np.unique(numbers, return_inverse=True)[1].reshape(-1)
+    shares = _shares(rows, numbers)
+    counted = np.ones(len(cells)) if rows.weights is None else rows.weights
+    kept = (np.bincount(cells, counted, len(count)) > 0) & ~alone
+    lost = kept.reshape(-1, samples).sum(0) + float(alone.any())
+    variance, second, fourth = _by_row(influence, rows, compute, torch.from_numpy(np.where(alone, 0.0, larger)[cells]))
+    parts = torch.stack([variance - second, second])
+    of_means = _sum_totals(influence, rows, cells, np.sqrt(less)[cells])[0]
+    # Fourth powers are those about the means of samples: beside squares about the same.
+    within = (variance - of_means) / variance.clamp(min=1e-300)
+    free = np.maximum((shares > 0).sum(0) - lost, 0.0)
+    left = max(free.sum(), 1.0) / max((shares > 0).sum(), 1.0)
+    found = [variance - of_means, fourth * within**2 / left, parts * within]
+    if alone.any():
+        totals = _sum_totals(influence, rows, numbers, np.where(whole, _leave_out(rows, numbers, shares), 0.0))
+        found = [a + b for a, b in zip(found, totals, strict=True)]
+    return Squares(found[0], found[2], found[1], free, bool(alone.any()))
 
 
-def _sums_of_squares(influence: RowInfluence, rows: LabelledRows, numbers: Array, scale: Array) -> Tensor:
-    """Σ of scale times the squared total of the rows with each number."""
-    places, count = torch.from_numpy(numbers), len(scale)
-    width = influence.width
+def _sum_totals(
+    influence: RowInfluence, rows: LabelledRows, numbers: Array, factor: Array
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Squares, fourth powers, and squares by sample, of totals of the rows with each number, times their factors."""
+    width, samples = influence.width, rows.samples
+    count = (int(numbers.max()) + 1) * samples
+    places, factors = torch.from_numpy(numbers * samples + rows.labels), torch.from_numpy(factor)[:, None]
     step = max(1, min(width, _TOGETHER // count))
-    found = torch.zeros(width, dtype=torch.float64)
+    squares, fourth = torch.zeros(2, width, dtype=torch.float64)
+    parts = torch.zeros(samples, width, dtype=torch.float64)
     for start in range(0, width, step):
         some = slice(start, min(start + step, width))
         totals = torch.zeros(count, some.stop - some.start, dtype=torch.float64)
         for row in range(0, len(rows.points), _BLOCK):
             here = slice(row, min(row + _BLOCK, len(rows.points)))
             block = rows.points[here].detach().cpu().flatten(1)
-            totals.index_add_(0, places[here], influence(block, rows.labels, here)[:, some])
-        found[some] = (totals**2 * torch.from_numpy(scale)[:, None]).sum(0)
-    return found
+            totals.index_add_(0, places[here], factors[here] * influence(block, rows.labels, here)[:, some])
+        by_sample = totals.view(-1, samples, some.stop - some.start)
+        whole = by_sample.sum(1) ** 2
+        squares[some], fourth[some], parts[:, some] = whole.sum(0), (whole**2).sum(0), (by_sample**2).sum(0)
+    return squares, fourth, parts[:2]

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..arrays import as_array
 from ..lazy import Lazy, Stored
+from ..precision import precision_of
 from ..sample import Sample
 from ..stores import Plain
 from .base import Format, Opened, Request
@@ -29,7 +30,8 @@ class Arrays(Format):
         data = request.data
         if isinstance(data, Sample):
             return Opened(as_array(data.values, request.label), names=data.names)
-        return Opened(as_array(data[:] if isinstance(data, Lazy) else data, request.label))
+        array = as_array(data[:] if isinstance(data, Lazy) else data, request.label)
+        return Opened(array, precision=precision_of(getattr(data, "dtype", array.dtype)))
 
     def open_lazy(self, request: Request) -> Lazy | None:
         """The rows of an array that is mapped into memory, read from its file; others are in memory anyway."""

@@ -82,6 +82,8 @@ class Opened:
         What was done on the way.
     names
         The names of an array's columns.
+    precision
+        Significant bits of the type that an array was stored in; None for those of its type.
     """
 
     content: Array | Table | Images
@@ -89,6 +91,7 @@ class Opened:
     files: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()
     names: tuple[str, ...] | None = None
+    precision: int | None = None
 
 
 class Format:

@@ -7,19 +7,23 @@ import io
 import math
 import re
 import warnings
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
 from ..._util.errors import InputError
 from ..._util.extras import extra
+from ..._util.memory import available_memory
 from ..arrays import Array
-from ..columns import code_width
+from ..columns import quote_words, stands_for_missing
 from ..frames import table_from_frame
 from ..sampling import sample_stream
 from ..tables import Table, is_row_number, select_columns, unique_names
 from .base import FileFormat, Opened, Request
-from .text import LATIN_NOTE, find_encoding, is_zipped, measure_text, read_head
+from .text import HEAD, LATIN_NOTE, BoundedStream, find_encoding, is_zipped, measure_text, open_bytes, read_head
 
 #: Memory that a cell takes while it is read, beside its text (as measured).
 _BYTES_PER_CELL = 24
@@ -28,6 +32,15 @@ _BYTES_PER_CELL = 24
 _MOST_COLUMNS = 100_000
 #: How many cells are in memory at a time where only some rows are wanted.
 _CELLS = 500_000
+#: Memory that a byte of text takes at the most while rows are drawn (as measured, with cells of one digit).
+_BYTES_PER_BYTE = 16
+#: Characters of the longest word that stands for a missing number.
+_LONGEST_WORD = 12
+#: Cells that are changed where they are read as numbers: those with a zero in front, and whole numbers beyond 2**53.
+_LOSSY = r"^\s*(?:0|[+-]?\d{15})\d"
+#: An empty cell is missing; words are left to `read_texts`, which reads the texts of all formats.
+_TYPED = {"keep_default_na": False, "na_values": [""], "low_memory": False}
+_TEXTS = {"keep_default_na": False, "na_filter": False}
 
 
 class Delimited(FileFormat):
@@ -69,15 +82,6 @@ def _read(pandas: Any, request: Request, encoding: str) -> Opened:
     layout = _find_layout(head, request)
     names, max_rows = layout.names, request.options.max_rows
     keep = select_columns(names, request.label, request.options.columns, request.options.drop)
-    if max_rows is None:
-        # Cells of each byte, as far as the first part of the file tells.
-        cells = (head.count(layout.separator) + head.count("\n")) / len(head) * len(keep) / len(names)
-        measure_text(request, 1 + _BYTES_PER_CELL * cells)
-    else:
-        of_row = len(head.encode()) / max(1, head.count("\n")) + _BYTES_PER_CELL * len(keep)
-        # No more than the whole file takes, whose first line may be unlike the others.
-        whole = math.inf if is_zipped(request.data) else request.data.stat().st_size * (1.0 + _BYTES_PER_CELL)
-        request.check_memory(min(max_rows * of_row, whole), "Give a smaller {max_rows}.", max_rows=...)
     options: dict[str, Any] = {
         "sep": layout.separator,
         "decimal": layout.decimal,
@@ -85,27 +89,48 @@ def _read(pandas: Any, request: Request, encoding: str) -> Opened:
         "usecols": keep if len(keep) < len(names) else None,
         "index_col": False,
         "skipinitialspace": True,
-        "encoding": encoding,
-        "header": 0 if layout.header else None,
+        "header": None,
     }
-    codes = [k for k in _find_codes(head, layout) if k in set(keep)]
-    options |= {"dtype": dict.fromkeys(codes, str)} if codes else {}
+    # Since pandas 3.1 each number is the float nearest to it; before, on request.
+    old = tuple(map(int, pandas.__version__.split(".")[:2])) < (3, 1)
+    typed = _TYPED | ({"float_precision": "round_trip"} if old else {})
+    of_row = len(head.encode()) / max(1, head.count("\n")) + _BYTES_PER_CELL * len(keep)
+    if max_rows is None:
+        # Cells of each byte, as far as the first part of the file tells.
+        cells = (head.count(layout.separator) + head.count("\n")) / len(head) * len(keep) / len(names)
+        measure_text(request, 1 + _BYTES_PER_CELL * cells)
+    else:
+        # No more than the whole file takes, whose first line may be unlike the others.
+        whole = math.inf if is_zipped(request.data) else request.data.stat().st_size * (1.0 + _BYTES_PER_CELL)
+        request.check_memory(min(max_rows * of_row, whole), "Give a smaller {max_rows}.", max_rows=...)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pandas.errors.ParserWarning)
             if max_rows is None:
-                frame = pandas.read_csv(request.data, low_memory=False, **options)
+                with _open_rows(request, encoding, layout) as rows:
+                    frame = pandas.read_csv(rows, **typed, **options)
                 numbers = np.arange(len(frame))
+                doubtful = _find_doubtful(frame, lambda: _has_leading_zero(request.data, encoding, layout.separator))
+                texts = frame
+                if doubtful:
+                    how = options | {"usecols": doubtful, "dtype": str}
+                    with _open_rows(request, encoding, layout) as rows:
+                        texts = pandas.read_csv(rows, **_TEXTS, **how)
             else:
-                frame, numbers = _read_some(pandas, request, max_rows, options)
+                texts, numbers = _read_some(pandas, request, of_row, options, encoding, layout)
+                again = io.StringIO(texts.to_csv(index=False, header=False))
+                frame = pandas.read_csv(again, header=None, names=list(texts.columns), decimal=layout.decimal, **typed)
+                doubtful = _find_doubtful(frame, lambda: True)
     except (pandas.errors.ParserError, pandas.errors.ParserWarning) as error:
         reason = re.sub(r"^.*C error: ", "", str(error).strip().splitlines()[0]).rstrip(".")
+        reason = re.sub(r"(?<=line )\d+", lambda match: str(int(match[0]) + layout.header), reason)
         raise InputError(f"{request.label} is not a regular table: {reason}.") from None
-    for k in codes:
-        frame[k] = _as_written(pandas, frame[k])
+    for k in doubtful:
+        frame[k] = _as_written(frame[k], texts[k])
+    gaps = [f"{names[k]!r} is {remark}." for k in frame.columns if (remark := _read_gaps(frame, k, layout.decimal))]
     frame.columns = [names[k] for k in frame.columns]
     table = table_from_frame(frame, request.label)
-    notes = (LATIN_NOTE,) if encoding == "latin-1" else ()
+    notes = (*((LATIN_NOTE,) if encoding == "latin-1" else ()), *gaps)
     unnamed = layout.header and not layout.first[0].strip() and keep[0] == 0 and len(keep) > 1
     if unnamed and is_row_number(table.columns[0].values):
         table = Table(table.columns[1:])
@@ -113,51 +138,109 @@ def _read(pandas: Any, request: Request, encoding: str) -> Opened:
     return Opened(table, numbers, notes=notes)
 
 
-def _read_some(pandas: Any, request: Request, max_rows: int, options: dict[str, Any]) -> tuple[Any, Array]:
-    """Some rows of the file. They stay text until all are drawn, so that a column gets one type."""
-    step = max(1000, _CELLS // len(options["names"]))
-    how = options | {"dtype": str}
-    with pandas.read_csv(request.data, chunksize=step, na_filter=False, **how) as chunks:
-        pieces, numbers = sample_stream(chunks, max_rows, request.options.seed, lambda frame, rows: frame.iloc[rows])
-    if not pieces:
-        return pandas.DataFrame(columns=options["names"]), numbers
-    frame = pandas.concat(pieces)
-    again = io.StringIO(frame.to_csv(index=False, header=False))
-    known = {name: options[name] for name in ("decimal", "dtype") if name in options}
-    return pandas.read_csv(again, header=None, low_memory=False, names=list(frame.columns), **known), numbers
+@contextmanager
+def _open_rows(request: Request, encoding: str, layout: _Layout, most: float = math.inf) -> Iterator[Any]:
+    """The text of a file behind the names of its columns.
 
-
-def _find_codes(head: str, layout: _Layout) -> list[int]:
-    """Columns that hold codes with a zero in front, such as postcodes, as far as the first part of the file tells.
-
-    Read as numbers they would lose it.
+    pandas would make these different itself, in a time that is quadratic in their number.
     """
-    if not re.search(rf'(^|[{layout.separator}"\s])0\d', head, re.MULTILINE):
-        return []
-    whole = head[: head.rfind("\n") + 1] or head
-    records = csv.reader(io.StringIO(whole, newline=""), delimiter=layout.separator, skipinitialspace=True)
-    try:
-        rows = [record for record in records if len(record) == len(layout.names)][int(layout.header) :]
-    except csv.Error:
-        return []
-    columns = ([cell.strip() for cell in column if cell.strip()] for column in zip(*rows, strict=True))
-    return [k for k, cells in enumerate(columns) if cells and code_width(cells) is not None]
+    with open_bytes(request.data) as file:
+        bounded = BoundedStream(file, request.label, most)
+        with io.TextIOWrapper(io.BufferedReader(bounded, 2**18), encoding, newline="") as stream:
+            stream.start_portion = bounded.start_portion  # type: ignore[attr-defined]
+            if layout.header:
+                _read_first_record(stream, layout.separator, request.label)
+            yield stream
 
 
-def _as_written(pandas: Any, column: Any) -> Any:
-    """A column that may hold codes: as text if all of it is codes, and else as numbers where it is numbers."""
-    texts = column.str.strip()
-    if code_width(texts.dropna().unique().tolist()) is not None:
-        return texts
+def _read_some(
+    pandas: Any, request: Request, of_row: float, options: dict[str, Any], encoding: str, layout: _Layout
+) -> tuple[Any, Array]:
+    """Some rows of the file, as text, so that a column gets one type when all are drawn."""
+    max_rows, most = request.options.max_rows or 0, _portion(request)
+    step = int(max(1, min(_CELLS // len(options["names"]), most / 4 / of_row)))
+
+    def chunks() -> Iterator[Any]:
+        with (
+            _open_rows(request, encoding, layout, most) as rows,
+            pandas.read_csv(rows, chunksize=step, **_TEXTS, **options, dtype=str) as reader,
+        ):
+            for chunk in reader:
+                yield chunk
+                rows.start_portion()
+
+    def check(held: list[Any]) -> None:
+        size = sum(float(piece.memory_usage(deep=True).sum()) for piece in held)
+        request.check_memory(2 * size, "Give a smaller {max_rows}.", max_rows=...)
+
+    take = lambda frame, rows: frame.iloc[rows]  # noqa: E731
+    pieces, numbers = sample_stream(chunks(), max_rows, request.options.seed, take, check)
+    return pandas.concat(pieces, ignore_index=True) if pieces else pandas.DataFrame(columns=options["names"]), numbers
+
+
+def _portion(request: Request) -> int:
+    """Bytes of text that may be in memory as cells at a time."""
+    limit = min(request.options.max_memory or math.inf, available_memory())
+    return int(min(2**28, max(2**20, limit / _BYTES_PER_BYTE)))
+
+
+def _find_doubtful(frame: Any, has_zeros: Callable[[], bool]) -> list[int]:
+    """Columns of numbers that may have lost something: zeros in front of codes, or the last digits of large numbers."""
+    found, whole = [], []
+    for k in frame.columns:
+        if frame[k].dtype.kind not in "iuf":
+            continue
+        values = frame[k].to_numpy()
+        there = values[np.isfinite(values)] if values.dtype.kind == "f" else values
+        if not len(there):
+            continue
+        if values.dtype.kind == "f" and np.abs(there).max() >= 2**53:
+            found.append(k)
+        elif there.min() >= 0 and (there == np.rint(there)).all():
+            whole.append(k)
+    return found + whole if whole and has_zeros() else found
+
+
+def _has_leading_zero(path: Path, encoding: str, separator: str) -> bool:
+    """Whether a cell of the file may begin with 0 and another digit."""
+    pattern, last = re.compile(rf'(?:^|[{separator}"\s])0\d'), "\n"
+    with open_bytes(path) as file, io.TextIOWrapper(file, encoding, newline="") as stream:
+        while piece := stream.read(HEAD):
+            if pattern.search(last + piece):
+                return True
+            last = piece[-2:]
+    return False
+
+
+def _as_written(numbers: Any, texts: Any) -> Any:
+    """A column of numbers as text, if reading it as numbers has changed some: 01234, or 9007199254740993."""
+    return texts if texts.str.contains(_LOSSY).any() else numbers
+
+
+def _read_gaps(frame: Any, k: int, decimal: str) -> str:
+    """Make numbers of a column of texts where all others are words such as NA; what was done, if anything.
+
+    That is what `read_texts` does too. Here it takes no time for each different number.
+    """
+    column = frame[k]
+    if column.dtype.kind in "biuf" or column.dtype == object:
+        return ""
+    used = column.dropna()
+    words = [word for word in used[used.str.len() <= _LONGEST_WORD].unique() if stands_for_missing(word.strip())]
+    rest = used[~used.isin(words)] if words else used
+    if not words or not len(rest) or rest.str.contains(rf"{_LOSSY}|_").any():
+        return ""
     try:
-        return pandas.to_numeric(column)
+        numbers = (rest.str.replace(decimal, ".", regex=False) if decimal != "." else rest).astype(float)
     except (ValueError, TypeError):
-        return column
+        return ""
+    frame[k] = numbers.reindex(column.index)
+    return f"read as numbers, with {quote_words(words)} as missing"
 
 
 def _find_layout(head: str, request: Request) -> _Layout:
     separator = "\t" if ".tsv" in request.data.suffixes[-2:] else _find_separator(head)
-    first = _read_first_record(head, separator, request.label)
+    first = _read_first_record(io.StringIO(head, newline=""), separator, request.label)
     if len(first) > _MOST_COLUMNS:
         raise InputError(
             f"{request.label} has {len(first):,} columns, but text is read up to {_MOST_COLUMNS:,}. Save it as .npy."
@@ -179,9 +262,9 @@ def _find_separator(head: str) -> str:
     return "," if "," in line else ";" if ";" in line else "\t" if "\t" in line else ","
 
 
-def _read_first_record(head: str, separator: str, label: str) -> list[str]:
+def _read_first_record(text: IO[str], separator: str, label: str) -> list[str]:
     try:
-        records = csv.reader(io.StringIO(head, newline=""), delimiter=separator, skipinitialspace=True)
+        records = csv.reader(text, delimiter=separator, skipinitialspace=True)
         first = next((record for record in records if record), None)
     except csv.Error as error:
         raise InputError(f"{label} is not a table of text: {error}.") from None

@@ -11,7 +11,8 @@ from ..._util.text import printable
 from .base import Format, Opened, Request
 from .pillow import Picture, pillow, read_pictures
 
-_SUFFIXES = (".png", ".jpg", ".jpeg")
+#: What the names of images end in.
+SUFFIXES = (".png", ".jpg", ".jpeg")
 _KINDS = ("PNG", "JPEG")
 
 
@@ -39,7 +40,7 @@ def _list_files(folder: Path, label: str) -> list[str]:
     """Names below the folder. Hidden files are left out: some systems put a second file beside each image."""
     below = [path.relative_to(folder) for path in folder.rglob("*") if path.is_file()]
     below = [path for path in below if not any(part.startswith(".") for part in path.parts)]
-    found = sorted(path.as_posix() for path in below if path.suffix.lower() in _SUFFIXES)
+    found = sorted(path.as_posix() for path in below if path.suffix.lower() in SUFFIXES)
     if not below:
         raise InputError(f"{label} is an empty folder. Give a folder with PNG or JPEG images.")
     if not found:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 
@@ -9,16 +10,20 @@ import numpy as np
 
 from ..._util.errors import InputError
 from ..._util.extras import extra
-from ..arrays import Array
+from ..arrays import Array, check_whole
 from ..frames import open_frame, table_from_frame
 from ..sampling import sample_stream
 from .base import FileFormat, Opened, Request
-from .text import LATIN_NOTE, find_encoding, measure_text, open_bytes
+from .text import LATIN_NOTE, LONGEST_LINE, find_encoding, measure_text, open_bytes
 
 #: Memory that a byte of JSON takes while it is read (as measured).
 _BYTES_PER_BYTE = 4
-#: Lines that are read together where only some are wanted.
-_LINES = 10_000
+#: Memory that a cell takes: each row has all columns, whatever its own keys are.
+_BYTES_PER_CELL = 24
+#: Lines that are read together where only some are wanted, and bytes of them.
+_LINES, _BATCH = 10_000, 2**23
+#: A key without a backslash, and any key (or text before a colon).
+_KEY, _ANY_KEY = re.compile(rb'"([^"]*)"\s*:'), re.compile(rb'"((?:[^"\\]|\\.)*)"\s*:', re.DOTALL)
 
 
 class JSONLines(FileFormat):
@@ -41,20 +46,32 @@ class JSONLines(FileFormat):
                 text.decode()
             except UnicodeDecodeError:
                 encoding = "latin-1"
-        if encoding == "utf-16":
+        if encoding in ("utf-16", "utf-32"):
             raise InputError(f"{request.label} is not UTF-8 text. Save it as UTF-8.")
         if encoding == "latin-1":
             text, notes = text.decode("latin-1").encode(), (LATIN_NOTE,)  # type: ignore[assignment]
+        # pyarrow crashes on lines that are null.
+        odd = next((k for k, line in enumerate(lines) if not line.removeprefix(b"\xef\xbb\xbf").startswith(b"{")), None)
+        if odd is not None:
+            raise InputError(f"{request.label} is not a table of JSON lines: row {numbers[odd]} is not an object.")
         if not lines:
             raise InputError(f"{request.label} is empty: it has no rows.")
+        keys = len(set((_ANY_KEY if b"\\" in text else _KEY).findall(text)))
+        request.check_memory(_BYTES_PER_CELL * len(lines) * keys)
         # In one piece, so that a complaint counts the rows from the first.
         block = reader.ReadOptions(use_threads=False, block_size=min(max(len(text) + 1, 2**16), 2**31 - 1))
         try:
             found = reader.read_json(arrow.BufferReader(text), read_options=block)
         except arrow.ArrowInvalid as error:
             raise InputError(f"{request.label} is not a table of JSON lines: {_explain(error, numbers)}.") from None
+        if len(found) != len(lines):
+            raise InputError(f"{request.label} is not a table of JSON lines: {_find_odd_line(lines, numbers)}.")
         frame = open_frame(found, request.label, request.options.columns, request.options.drop)
-        return Opened(table_from_frame(frame, request.label), numbers, notes=notes)
+        table = table_from_frame(frame, request.label)
+        for column in table.columns:
+            if column.kind == "number" and np.nanmax(np.abs(column.values), initial=0.0) >= 2**53:
+                _check_large(text, column.name, request.label)
+        return Opened(table, numbers, notes=notes)
 
 
 def _read_lines(request: Request) -> tuple[list[bytes], Array]:
@@ -64,22 +81,51 @@ def _read_lines(request: Request) -> tuple[list[bytes], Array]:
         measure_text(request, _BYTES_PER_BYTE)
         lines = [line for batch in _iterate_lines(request) for line in batch]
         return lines, np.arange(len(lines))
+
+    def check(held: list[list[bytes]]) -> None:
+        size = sum(len(line) for batch in held for line in batch)
+        request.check_memory(_BYTES_PER_BYTE * size, "Give a smaller {max_rows}.", max_rows=...)
+
     pieces, numbers = sample_stream(
-        _iterate_lines(request), max_rows, request.options.seed, lambda lines, rows: [lines[k] for k in rows]
+        _iterate_lines(request), max_rows, request.options.seed, lambda lines, rows: [lines[k] for k in rows], check
     )
     return [line for piece in pieces for line in piece], numbers
 
 
 def _iterate_lines(request: Request) -> Iterator[list[bytes]]:
+    """Lines that are not empty, some at a time: up to so many, and up to so many bytes."""
     with open_bytes(request.data) as file:
         held: list[bytes] = []
-        for line in file:
+        size = 0
+        while line := file.readline(LONGEST_LINE + 1):
+            if len(line) > LONGEST_LINE:
+                raise InputError(
+                    f"{request.label} is not a table of JSON lines: one line is longer than {LONGEST_LINE:,} bytes."
+                )
+            size += len(line)
             if line := line.strip():
                 held.append(line)
-            if len(held) == _LINES:
+            if len(held) == _LINES or size > _BATCH:
                 yield held
-                held = []
+                held, size = [], 0
         yield held
+
+
+def _find_odd_line(lines: list[bytes], numbers: Array) -> str:
+    """Which line is not one object."""
+    for number, line in zip(numbers, lines, strict=True):
+        try:
+            json.loads(line)
+        except ValueError as error:
+            several = "Extra data" in str(error)
+            return f"row {number} {'has several objects on one line' if several else 'is not one object'}"
+    return "some lines are not one object each"
+
+
+def _check_large(text: bytes, name: str, label: str) -> None:
+    """Raise `InputError` for whole numbers that pyarrow has made floats of, and made the same."""
+    rows = (json.loads(line).get(name) for line in text.split(b"\n"))
+    check_whole((value for value in rows if isinstance(value, int)), f"{label}: column {name!r}")
 
 
 def _explain(error: Exception, numbers: Array) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,12 @@ import numpy as np
 
 from ..._util.errors import InputError, InputFileError
 from ..._util.extras import extra
-from ..arrays import Array
+from ..._util.text import printable
+from ..arrays import Array, check_exact
 from ..frames import open_frame, table_from_frame
 from ..lazy import Lazy, Stored
-from ..stores import Spooled
+from ..precision import precision_of
+from ..stores import Spooled, Stamp, check_stamp, stamp_of, unchanged
 from ..tables import select_columns, unique_names
 from .base import Format, Opened, Request
 
@@ -37,10 +38,13 @@ class Parquet(Format):
 
     def open(self, request: Request) -> Opened:
         """Read the rows and columns wanted."""
-        arrow, parquet = _libraries()
+        _, parquet = _libraries()
         options, label = request.options, request.label
+        paths = find_parts(request.data)
         with ExitStack() as opened:
-            files = [opened.enter_context(parquet.ParquetFile(part)) for part in find_parts(request.data)]
+            for path in paths:
+                opened.enter_context(unchanged(path, f"{label}: the part {path.name}" if len(paths) > 1 else label))
+            files = [opened.enter_context(parquet.ParquetFile(part)) for part in paths]
             stored = files[0].schema_arrow.names
             if any(set(file.schema_arrow.names) != set(stored) for file in files):
                 raise InputError(f"{label} has parts with different columns. Give all parts the same.")
@@ -48,13 +52,16 @@ class Parquet(Format):
             index = tuple(filter(_INDEX.fullmatch, stored))
             keep = select_columns(names, label, options.columns, (*index, *(options.drop or ())))
             total = sum(file.metadata.num_rows for file in files)
-            wanted = [stored[k] for k in keep]
+            wanted = {stored[k] for k in keep}
             _check_memory(request, files, request.count_rows(total), total, wanted)
             numbers = request.choose_rows(total)
+            # Names may stand for many columns each, and are looked up one by one.
+            columns = None if len(keep) == len(names) else sorted(wanted)
             if len(numbers) == total:
-                data = arrow.concat_tables([file.read(columns=wanted) for file in files])
+                tables = [_restore_categories(file.read(columns=columns)) for file in files]
             else:
-                data = _read_rows(arrow, files, wanted, numbers)
+                tables = _read_rows(files, columns, numbers)
+            data = _concatenate(tables, label)
         # A name may stand twice, or be the first part of another's: what came is looked up again.
         came = unique_names(data.schema.names)
         data = data.rename_columns(list(came))
@@ -73,9 +80,19 @@ class Parts:
 
     in_file = True
 
-    def __init__(self, paths: list[Path], label: str, names: tuple[str, ...], rows: int, dtype: np.dtype[Any]) -> None:
-        self.paths, self.label, self.names, self.dtype = paths, label, names, dtype
+    def __init__(
+        self,
+        paths: list[Path],
+        label: str,
+        names: tuple[str, ...],
+        rows: int,
+        dtype: np.dtype[Any],
+        precision: Array,
+        stamps: list[Stamp],
+    ) -> None:
+        self.paths, self.label, self.names, self.dtype, self.precision = paths, label, names, dtype, precision
         self.shape: tuple[int, ...] = (rows, len(names))
+        self.stamps = stamps
 
     @classmethod
     def find(cls, paths: list[Path], label: str) -> Parts | None:
@@ -83,6 +100,7 @@ class Parts:
         _, parquet = _libraries()
         paths = [path.absolute() for path in paths]
         schemas, rows = [], 0
+        stamps = [stamp_of(path) for path in paths]
         for path in paths:
             with parquet.ParquetFile(path) as file:
                 schemas.append(file.schema_arrow)
@@ -91,21 +109,26 @@ class Parts:
         for path, schema in zip(paths, schemas, strict=True):
             if set(names) - set(schema.names):
                 raise InputError(f"{label} has parts with different columns: {path.name} is unlike {paths[0].name}.")
-        if not names or not rows or len(set(names)) < len(names):
+        if not names or not rows or len(set(names)) < len(names) or any(map(_find_categories, schemas)):
             return None
         types = [schema.field(name).type for schema in schemas for name in names]
+        if any(map(_has_large_numbers, paths)):
+            return None
         if not all(str(kind).startswith(("int", "uint", "float", "double", "halffloat", "bool")) for kind in types):
             return None
-        return cls(paths, label, names, rows, np.result_type(*(kind.to_pandas_dtype() for kind in types)))
+        dtypes = [np.dtype(kind.to_pandas_dtype()) for kind in types]
+        bits = np.array([precision_of(dtype) for dtype in dtypes]).reshape(len(schemas), -1).min(axis=0)
+        return cls(paths, label, names, rows, np.result_type(*dtypes), bits, stamps)
 
     def with_columns(self, names: tuple[str, ...]) -> Parts:
         """The same files with their columns in this order."""
-        return Parts(self.paths, self.label, names, self.shape[0], self.dtype)
+        order = [self.names.index(name) for name in names]
+        return Parts(self.paths, self.label, names, self.shape[0], self.dtype, self.precision[order], self.stamps)
 
     def blocks(self) -> Iterator[Array]:
         """All rows, some at a time; NaN where a value is missing."""
         _, parquet = _libraries()
-        for path in self.paths:
+        for path, stamp in zip(self.paths, self.stamps, strict=True):
             try:
                 file = parquet.ParquetFile(path)
             except FileNotFoundError:
@@ -113,13 +136,39 @@ class Parts:
             with file:
                 for batch in file.iter_batches(batch_size=_BATCH, columns=list(self.names)):
                     yield np.stack([batch.column(n).to_numpy(zero_copy_only=False) for n in self.names], axis=1)
+            check_stamp(path, stamp, f"{self.label}: the part {path.name}" if len(self.paths) > 1 else self.label)
+
+
+def _has_large_numbers(path: Path) -> bool:
+    """Whether there are whole numbers that floats may not tell apart, as far as the file says: all have to be seen."""
+    _, parquet = _libraries()
+    with parquet.ParquetFile(path) as file:
+        found = file.metadata
+        places = [k for k, field in enumerate(file.schema_arrow) if str(field.type) in ("int64", "uint64")]
+        if found.num_columns != len(file.schema_arrow.names):
+            return False
+        for group in map(found.row_group, range(found.num_row_groups)):
+            for known in (group.column(k).statistics for k in places):
+                if known is not None and known.has_min_max and max(-known.min, known.max) > 2**53:
+                    return True
+    return False
 
 
 def find_parts(path: Path) -> list[Path]:
-    """The Parquet files at a path: itself, or those in the folder, by name; none if it is something else."""
-    if path.is_dir():
-        return sorted(part for part in path.glob("*.parquet") if part.is_file())
-    return [path] if path.suffix.lower() == ".parquet" else []
+    """The Parquet files at a path: itself, or those in the folder, by name; none if it is something else.
+
+    As in pyarrow, names that begin with a point or an underscore are hidden: other programs keep unfinished parts and
+    descriptions under such names.
+    """
+    if not path.is_dir():
+        return [path] if path.suffix.lower() == ".parquet" else []
+    if any(next(folder.glob("**/*.parquet"), None) for folder in path.glob("*=*") if folder.is_dir()):
+        raise InputError(
+            f"{printable(str(path))} is divided into folders such as 'year=2024' (Hive partitions), which are not read "
+            "as one. Give one of these folders, or the table that pyarrow.dataset.dataset(folder, "
+            "partitioning='hive').to_table() returns."
+        )
+    return sorted(part for part in path.glob("*.parquet") if part.is_file() and part.name[0] not in "._")
 
 
 def _libraries() -> tuple[Any, Any]:
@@ -127,7 +176,7 @@ def _libraries() -> tuple[Any, Any]:
     return extra("pyarrow", group="tables", what=what), extra("pyarrow.parquet", group="tables", what=what)
 
 
-def _check_memory(request: Request, files: list[Any], rows: int, total: int, wanted: list[str]) -> None:
+def _check_memory(request: Request, files: list[Any], rows: int, total: int, wanted: set[str]) -> None:
     stored = numbers = 0.0
     for file in files:
         for group in map(file.metadata.row_group, range(file.metadata.num_row_groups)):
@@ -150,12 +199,63 @@ def _claimed_width(kind: Any) -> int:
     return int(inner * getattr(kind, "list_size", 1))
 
 
-def _read_rows(arrow: Any, files: list[Any], columns: list[str], numbers: Array) -> Any:
-    """Some rows of Parquet files, in the memory of one batch."""
-    pieces, start = [], 0
-    for batch in chain.from_iterable(file.iter_batches(batch_size=_BATCH, columns=columns) for file in files):
-        first, last = np.searchsorted(numbers, (start, start + len(batch)))
-        if last > first:
-            pieces.append(batch.take(arrow.array(numbers[first:last] - start)))
-        start += len(batch)
-    return arrow.Table.from_batches(pieces)
+def _read_rows(files: list[Any], columns: list[str] | None, numbers: Array) -> list[Any]:
+    """Some rows of each Parquet file, in the memory of one batch."""
+    arrow, _ = _libraries()
+    tables, start = [], 0
+    for file in files:
+        pieces = []
+        for batch in file.iter_batches(batch_size=_BATCH, columns=columns):
+            first, last = np.searchsorted(numbers, (start, start + len(batch)))
+            if last > first:
+                pieces.append(batch.take(arrow.array(numbers[first:last] - start)))
+            start += len(batch)
+        if pieces:
+            tables.append(_restore_categories(arrow.Table.from_batches(pieces)))
+    return tables
+
+
+def _restore_categories(table: Any) -> Any:
+    """Numbers that were categories in pandas as such: Parquet keeps that of texts only."""
+    for name in _find_categories(table.schema):
+        k = table.schema.get_field_index(name)
+        if k >= 0 and str(table.schema.field(k).type).startswith(("int", "uint")):
+            table = table.set_column(k, name, table.column(k).dictionary_encode())
+    return table
+
+
+def _find_categories(schema: Any) -> list[str]:
+    """Columns that pandas says were categories."""
+    described = (schema.pandas_metadata or {}).get("columns", ())
+    return [str(one["field_name"]) for one in described if one.get("pandas_type") == "categorical"]
+
+
+def _concatenate(tables: list[Any], label: str) -> Any:
+    """The rows of all parts. Where a column has several types of numbers, floats are taken in the coarsest of these."""
+    arrow, _ = _libraries()
+    first, *others = tables
+    if all(other.schema.equals(first.schema) for other in others):
+        return arrow.concat_tables(tables)
+    names = first.schema.names
+    if len(set(names)) < len(names):
+        raise InputError(f"{label} has parts with different columns, and several columns of one name. Rename them.")
+    for name in names:
+        kinds = {str(table.schema.field(name).type): table.schema.field(name).type for table in tables}
+        floats = [kinds[kind] for kind in ("halffloat", "float", "double") if kind in kinds]
+        if len(kinds) == 1 or not floats:
+            continue
+        for table in tables:
+            if arrow.types.is_integer(table.schema.field(name).type):
+                check_exact(table[name].drop_null().to_numpy(), f"{label}: column {name!r}")
+        if all(arrow.types.is_integer(kind) or arrow.types.is_floating(kind) for kind in kinds.values()):
+            tables = [_cast(table, name, floats[0]) for table in tables]
+    try:
+        return arrow.concat_tables(tables, promote_options="permissive")
+    except (arrow.ArrowInvalid, arrow.ArrowTypeError):
+        odd = next(name for name in names if len({str(table.schema.field(name).type) for table in tables}) > 1)
+        types = dict.fromkeys(str(table.schema.field(odd).type) for table in tables)
+        raise InputError(f"{label} has parts with different types in {odd!r}: {', '.join(types)}.") from None
+
+
+def _cast(table: Any, name: str, kind: Any) -> Any:
+    return table.set_column(table.schema.get_field_index(name), name, table[name].cast(kind, safe=False))

@@ -12,6 +12,7 @@ import torch
 
 from ..._util.errors import InputError
 from ..arrays import Array, as_array, check_rows
+from ..precision import precision_of
 from ..stores import Plain
 from .base import FileFormat, Opened, Request
 from .npz import SAVE_AS_NPY, pick_member
@@ -43,7 +44,8 @@ class Safetensors(FileFormat):
         request.check_memory(float(math.prod(place.shape)) * 2 * max(4, dtype.itemsize), SAVE_AS_NPY, max_rows=...)
         stored: Array = Plain(request.data, request.label, place.start, dtype, place.shape).rows(slice(None))
         if place.kind == "BF16":
-            return Opened(as_array(torch.from_numpy(stored).view(torch.bfloat16), request.label))
+            half = torch.from_numpy(stored).view(torch.bfloat16)
+            return Opened(as_array(half, request.label), precision=precision_of(half.dtype))
         return Opened(as_array(stored, request.label))
 
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import io
+import math
 from pathlib import Path
 from typing import IO, Any
 
-from ..._util.errors import InputError
+from ..._util.errors import InputError, InputMemoryError
+from ..limits import format_bytes
 from .base import Request
 
 HEAD = 2**20
 _CHUNK = 2**20
-_LONGEST_LINE = 2**24
+LONGEST_LINE = 2**24
 
 LATIN_NOTE = "It is not UTF-8 text and was read as Latin-1."
 _FEWER = "Give {max_rows} to draw some of its rows or {columns} to take fewer columns, or convert it to .parquet."
@@ -28,10 +31,49 @@ def open_bytes(path: Path) -> IO[bytes]:
     return gzip.open(path, "rb") if is_zipped(path) else path.open("rb")  # type: ignore[return-value]
 
 
+class BoundedStream(io.RawIOBase):
+    """A stream of text that raises `InputError` at a line that is too long.
+
+    A gzipped file of a few megabytes may hold a line of gigabytes. Where rows are read in portions, ``most`` is the
+    number of bytes that one portion may take, however many rows it has.
+    """
+
+    def __init__(self, file: IO[bytes], label: str, most: float = math.inf) -> None:
+        self._file, self._most, self._label = file, most, label
+        self._count = self._line = 0
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read some bytes."""
+        count = int(self._file.readinto(buffer))  # type: ignore[attr-defined]
+        piece = bytes(buffer[:count])
+        end = max(piece.rfind(b"\n"), piece.rfind(b"\r"))
+        self._line = count - end - 1 if end >= 0 else self._line + count
+        if self._line > LONGEST_LINE:
+            raise InputError(f"{self._label} is not a table: it has a line longer than {LONGEST_LINE:,} bytes.")
+        self._count += count
+        if self._count > self._most:
+            raise InputMemoryError(
+                f"{self._label} has rows that are too long: some of them take more than {format_bytes(self._most)}.",
+                "Give a larger {max_memory}, or convert it to .parquet.",
+                max_memory=...,
+            )
+        return count
+
+    def start_portion(self) -> None:
+        """Count from 0 again."""
+        self._count = 0
+
+
 def find_encoding(path: Path, label: str) -> str:
-    """The encoding that the beginning of a file is in: UTF-8, UTF-16 by its mark, or Latin-1, which anything can be."""
+    """The encoding of the beginning of a file: UTF-8, UTF-16 or UTF-32 by its mark, else Latin-1, which always fits."""
     with open_bytes(path) as file:
         start = file.read(HEAD)
+    if start.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        return "utf-32"
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     if b"\0" in start:
@@ -49,8 +91,8 @@ def read_head(path: Path, encoding: str, label: str) -> str:
         start = file.read(HEAD)
         while b"\n" not in start and (more := file.read(HEAD)):
             start += more
-            if len(start) > _LONGEST_LINE:
-                raise InputError(f"{label} is not a table: its first line is longer than {_LONGEST_LINE:,} bytes.")
+            if len(start) > LONGEST_LINE:
+                raise InputError(f"{label} is not a table: its first line is longer than {LONGEST_LINE:,} bytes.")
     return codecs.getincrementaldecoder(encoding)().decode(start)
 
 

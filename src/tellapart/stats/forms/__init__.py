@@ -11,9 +11,9 @@ follows treats all labellings alike, so that the rank of the observed one is an 
 `families` what they come to; `verdict` is the test. Every number that was chosen stands in `constants`.
 """
 
+from ..labellings import Labellings, NothingToExchange, draw_labellings
 from .families import Part
 from .features import Layout
-from .labellings import Labellings, NothingToExchange, draw_labellings
 from .scores import tied_up_to
 from .verdict import FamilyVerdict, Pooled, Verdict, judge_rows, pool_rows
 

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .labellings import Labellings
+from ..labellings import Labellings
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 

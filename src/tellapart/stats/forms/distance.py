@@ -22,15 +22,37 @@ Array: TypeAlias = "np.ndarray[Any, Any]"
 _LANDMARKS, _MEASURED = 256, 500
 #: What each tail of an interval is left.
 _TAIL = 0.025
+#: The largest distance of two points in the features of a kernel with k(x, x) = 1, and so the largest MMD.
+FARTHEST = math.sqrt(2)
+#: The logarithm of the smallest probability that is given.
+_LEAST = -690.0
 _BLOCK = 1_024
 
 
 class Tail(NamedTuple):
-    """The law of the unbiased estimate of |Δ|²: a gamma law with its first three cumulants."""
+    """The distribution of the unbiased estimate of |Δ|²: a gamma distribution with its first three cumulants.
+
+    The cumulants come from the samples, which may lack what makes the difference: a value that is rare in one of them.
+    So where |Δ| is taken to be larger than its estimate, what is missing is taken to be rows that are as far from the
+    others as can be, √2: of a share q = missing/√2 of the rows, which has the variance 2q(1 - q)/n along Δ. Nor is the
+    probability of a smaller estimate below that of seeing none of so many rows, (1 - |Δ|/√2)ⁿ.
+
+    Attributes
+    ----------
+    squared
+        The unbiased estimate of |Δ|².
+    along
+        The variance of Δ̂ along Δ.
+    traces
+        tr S, tr S² and tr S³, with S the covariance of Δ̂.
+    rows
+        Independent rows (or groups of rows) of the smaller sample, n.
+    """
 
     squared: float
     along: float
     traces: tuple[float, float, float]
+    rows: float
 
     def __call__(self, value: float) -> float:
         """The probability of an estimate at least as large as this one, if |Δ|² is ``value``."""
@@ -38,14 +60,17 @@ class Tail(NamedTuple):
 
     def lower(self, value: float) -> float:
         """The probability of a smaller estimate than this one: not 1 less the other, which would be 0 below 1e-16."""
-        return self._share(value, upper=False)
+        unseen = self.rows * math.log1p(-min(math.sqrt(value) / FARTHEST, 1 - 1e-15))
+        return max(self._share(value, upper=False), math.exp(max(unseen, _LEAST)))
 
     def _share(self, value: float, upper: bool) -> float:
         """What the law has on one side of the estimate, if |Δ|² is ``value``."""
-        variance = 2 * self.traces[1] + 4 * self.along * value
+        missing = max(math.sqrt(value) - math.sqrt(max(self.squared, 0.0)), 0.0)
+        along = self.along + FARTHEST * missing * max(1 - missing / FARTHEST, 0.0) / self.rows
+        variance = 2 * self.traces[1] + 4 * along * value
         if variance <= 0:
             return float((self.squared <= value) == upper)
-        skewness = (8 * self.traces[2] + 24 * self.along**2 * value) / variance**1.5
+        skewness = (8 * self.traces[2] + 24 * along**2 * value) / variance**1.5
         shape = 4 / max(skewness, 1e-9) ** 2
         y = shape + (self.squared - value) * math.sqrt(shape / variance)
         if y <= 0:
@@ -146,7 +171,8 @@ def find_distance(
 
     With Δ the difference of mean features and S the covariance of its estimate, the unbiased estimate of |Δ|² is
     |Δ̂|² - tr S. It is compared with a gamma law that has its first three cumulants, |Δ|², 2 tr S² + 4 ΔᵀSΔ and
-    8 tr S³ + 24 ΔᵀS²Δ; the interval is what |Δ| may be without the estimate being in either tail.
+    8 tr S³ + 24 ΔᵀS²Δ; the interval is what |Δ| may be without the estimate being in either tail. Larger values of |Δ|
+    than its estimate have a larger variance, as there may be rare rows that were not seen: see `Tail`.
     """
     width = len(features.root)
     size = Size(16 * (width + 1) ** 2, 16 * width, 2.0 * width**2)
@@ -166,11 +192,21 @@ def find_distance(
     traces = (float(eigenvalues.sum()), float((eigenvalues**2).sum()), float((eigenvalues**3).sum()))
     squared = float(delta @ delta) - traces[0]
     along = _along(squared, float(delta @ S @ delta) - traces[1], traces, float(eigenvalues[-1]))
-    tail = Tail(squared, along, traces)
+    tail = Tail(squared, along, traces, _count_independent(labels, units))
     low, high = _interval(tail)
     value = math.sqrt(max(squared, 0.0))
     bounds = min(math.sqrt(low), value), max(math.sqrt(high), value)
     return Distance(value, bounds, features.kernel.bandwidths[0], tail)
+
+
+def _count_independent(labels: Array, units: Array | None) -> float:
+    """Rows of the smaller sample; of units of other sizes, how many equal ones would have the same variance."""
+    found = []
+    for k in (0, 1):
+        mine = labels == k
+        sizes = np.bincount(np.unique(units[mine], return_inverse=True)[1].reshape(-1)) if units is not None else None
+        found.append(float(mine.sum()) if sizes is None else float(sizes.sum() ** 2 / (sizes**2).sum()))
+    return max(min(found), 1.0)
 
 
 def _along(squared: float, product: float, traces: tuple[float, float, float], largest: float) -> float:
@@ -187,9 +223,7 @@ def _interval(tail: Tail) -> tuple[float, float]:
     A negative estimate says no more than 0 would: else luck could make the interval a point.
     """
     known = max(tail.squared, 0.0)
-    if tail.traces[1] <= 0:
-        return known, known
-    most = known + 40 * (math.sqrt(2 * tail.traces[1]) + tail.along + math.sqrt(tail.along * known))
+    most = FARTHEST**2
     return _root(tail, _TAIL, most), _root(tail._replace(squared=known), 1 - _TAIL, most)
 
 

@@ -35,6 +35,9 @@ Sums: TypeAlias = Mapping[Member, tuple[Tensor, Tensor]]
 _Described: TypeAlias = tuple[tuple[int, ...], str, int]
 
 _KINDS = ("location", "scale", "shape", "shape")
+#: Squares whose average is below this are rounding; that of rows which are exchanged one by one is 1. Sums of float32
+#: leave about 1e-11, and one row of n that differs between groups leaves 1 / n.
+_NOTHING = 1e-8
 #: A column is said to differ in location or scale where that says at least this much of what its shape says.
 _PLAIN = 0.3
 
@@ -176,10 +179,12 @@ class Judge:
         return found if self.contrasts.columns == 1 else np.zeros_like(found)
 
     def _to_variance(self, squares: Array) -> Array:
-        """Where not all labellings are allowed, the variance over those that are is another."""
+        """Where not all labellings are allowed, the variance over those that are is another; rounding is set to 0."""
         if not self.labellings.restricted:
             return squares
-        found: Array = squares / np.maximum(squares.mean(-1, keepdims=True), 1e-12) * self.degrees
+        mean = squares.mean(-1, keepdims=True)
+        varies = mean > _NOTHING * self.degrees
+        found: Array = np.where(varies, squares / np.where(varies, mean, 1.0) * self.degrees, 0.0)
         return found
 
     def _numbers(self, member: Member, columns: Sequence[int]) -> tuple[Array, list[_Described], dict[str, Array]]:
@@ -227,7 +232,7 @@ class Judge:
         if not self.labellings.restricted:
             return chi2_tail(squares, float(kept.sum()) * self.degrees)
         scores, varies = column_scores(squares)
-        return scores if varies[0] else None
+        return scores if varies[0] and squares.mean() > _NOTHING * float(kept.sum()) * self.degrees else None
 
     def _together(self, member: Member, shared: dict[str, Array], what: str) -> Answer | None:
         """Sums over columns, and the ridge regression of the labels on all rank cosines (an additive model)."""

@@ -122,16 +122,19 @@ class FeaturePlan:
         if left_out:
             numeric = np.sort(numeric[np.argsort(-scale[numeric], kind="stable")[:MAX_COLUMNS]])
         bare = cls(rows, layout, centre, _divisor(scale, varies, layout), numeric, left_out=left_out)
-        count = min(len(sketch), LANDMARKS_NARROW if layout.width <= NARROW else LANDMARKS)
+        # Constant columns change no distance, and nothing that is chosen for so many columns.
+        width = int((~constant).sum()) if layout.image_shape is None else layout.width
+        count = min(len(sketch), LANDMARKS_NARROW if width <= NARROW else LANDMARKS)
         found: dict[str, SimilarityFeatures] = {}
         patches, pairs, ranks, components, component_ranks = None, None, None, None, None
         Z = bare.scaled(sketch)
         if not constant.all():
-            found["kernel"] = GaussianFeatures.fit(Z, rows, count, MAX_BANDWIDTHS)
+            found["kernel"] = GaussianFeatures.fit(Z, rows, count, MAX_BANDWIDTHS, width)
             if layout.image_shape is not None:
                 patches = PatchFeatures.fit(sketch[:2_000], layout.image_shape, rng)
         if patches is not None:
-            found["patches"] = GaussianFeatures.fit(patches(sketch[:4_000]), rows, count, PATCH_BANDWIDTHS)
+            seen = patches(sketch[:4_000])
+            found["patches"] = GaussianFeatures.fit(seen, rows, count, PATCH_BANDWIDTHS, seen.shape[1])
         if kernels:
             found["given"] = GivenFeatures.fit(kernels, sketch, count)
         if len(numeric):
@@ -171,7 +174,7 @@ class FeaturePlan:
         if self.components is not None and self.component_ranks is not None:
             found.append(ComponentFamily(self.components, self.component_ranks, self.numeric, self.scaled))
         if self.ranks is not None:
-            found.append(CoordinateFamily(len(self.numeric)))
+            found.append(CoordinateFamily(self.ranks))
             if self.pairs is not None:
                 found.append(PairFamily(self.pairs, self.ranks.rows))
         return found

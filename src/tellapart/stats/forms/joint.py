@@ -97,6 +97,8 @@ class JointFeatures:
             elif member.cosines:
                 F = member.leading(F, self.cosines[member.kind])
             found.setdefault(member.kind, []).append(F)
+        if not found:  # rows that are all the same have no features
+            return {"nothing": torch.zeros(len(block), 1)}
         return {kind: torch.cat(parts, 1) for kind, parts in found.items()}
 
 

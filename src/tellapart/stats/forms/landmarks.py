@@ -48,13 +48,16 @@ class GaussianFeatures:
     means: tuple[Tensor, ...] = field(default=())
 
     @classmethod
-    def fit(cls, sketch: Tensor, rows: int, count: int, most: int) -> GaussianFeatures:
-        """Bandwidths from the distance of neighbours to that of far points of ``rows`` rows like the sketch's."""
+    def fit(cls, sketch: Tensor, rows: int, count: int, most: int, width: int) -> GaussianFeatures:
+        """Bandwidths from the distance of neighbours to that of far points of ``rows`` rows like the sketch's.
+
+        ``width`` is how many columns vary.
+        """
         landmarks = sketch[:count].clone()
         some = torch.cdist(landmarks[:_FROM], sketch[:_TO])
         near = float(torch.kthvalue(some, min(6, some.shape[1]), dim=1).values.median())
         if rows > _TO:
-            near *= (_TO / rows) ** (1 / max(sketch.shape[1], 2))
+            near *= (_TO / rows) ** (1 / max(width, 2))
         far = float(torch.quantile(some[:, :_FAR].flatten(), 0.95)) or 1.0
         near = min(max(near, far / 200), far)
         number = min(most, max(3, 1 + math.ceil(math.log(far / near) / math.log(STEP))))

@@ -15,7 +15,7 @@ from ...engine.rows import Gram, Size
 from .components import ComponentFeatures
 from .constants import COSINES, MAX_ADDITIVE
 from .landmarks import SimilarityFeatures
-from .ranks import PairFeatures, Ranks, normal_scores, rank_cosines
+from .ranks import PairFeatures, Ranks, normal_scores
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 #: Rows in another form, such as the one that distances are measured of.
@@ -140,15 +140,20 @@ class ComponentFamily:
 
     def features(self, rows: Rows, wanted: Sequence[int]) -> Iterator[Tensor]:
         """All of them."""
-        yield rank_cosines(self.ranks(self.components(self.view(rows.values)[:, self.numeric]))).flatten(1)
+        yield self.ranks.cosines(self.ranks(self.components(self.view(rows.values)[:, self.numeric]))).flatten(1)
 
 
 @dataclass(frozen=True, eq=False)
 class CoordinateFamily:
     """Rank cosines of single columns."""
 
-    columns: int
+    ranks: Ranks
     name: str = "coordinates"
+
+    @property
+    def columns(self) -> int:
+        """How many there are."""
+        return len(self.ranks.values)
 
     @property
     def gram(self) -> Gram:
@@ -162,7 +167,7 @@ class CoordinateFamily:
 
     def features(self, rows: Rows, wanted: Sequence[int]) -> Iterator[Tensor]:
         """All of them, those of a column in a dimension of their own where each has its Gram matrix."""
-        F = rank_cosines(rows.ranks)
+        F = self.ranks.cosines(rows.ranks)
         yield F.flatten(1) if self.gram == "full" else F
 
 

@@ -15,6 +15,9 @@ Array: TypeAlias = "np.ndarray[Any, Any]"
 
 #: Eigenvalues below this share of the largest are rounding.
 _ROUNDING = 1e-6
+#: Forms that are on average below this share of what they are if rows are exchanged one by one are rounding. It arises
+#: where whole groups with the same rows are exchanged: sums of float32, divided by small eigenvalues, leave up to 1e-6.
+_NOTHING = 1e-5
 
 
 class Squares(Protocol):
@@ -34,7 +37,7 @@ class SpectralForms(NamedTuple):
     Attributes
     ----------
     values
-        (forms, labellings).
+        (forms, labellings); 0 for a form that does not vary by more than rounding.
     skewness
         That of Σ_j g(Λ_j) χ², which knows no labels.
     names
@@ -108,4 +111,6 @@ def spectral_forms(
     elif whitening is not None:
         V = torch.linalg.solve_triangular(whitening.T, V, upper=True)
     filters = torch.from_numpy(found)
-    return SpectralForms((filters @ squares).numpy(), skewness, names, filters, V)
+    values = (filters @ squares).numpy()
+    values[values.mean(1) <= _NOTHING * contrasts.degrees * found.sum(1)] = 0.0
+    return SpectralForms(values, skewness, names, filters, V)

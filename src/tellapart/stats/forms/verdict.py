@@ -15,11 +15,11 @@ from ...data import Points, reindex
 from ...engine import Compute
 from ...engine.rows import Size, StratifiedSums, fitting, reduce_rows
 from ...kernels import Kernel
+from ..labellings import Labellings
 from .constants import FLAT, HALF_WEIGHT, IMAGE_WEIGHTS, MANY, UNEVEN, WEIGHTS
 from .contrasts import Contrasts
 from .families import Answer, Judge, Part
 from .features import FeaturePlan, Layout, draw_sketch
-from .labellings import Labellings
 from .members import Member
 from .scores import align, power_mean, rank_pvalue
 from .spectral import SpectralForms, spectral_forms
@@ -157,7 +157,7 @@ def sum_features(
     need = max([*matrices, *(_JUDGEMENT * one.sums for one in sizes)], default=0)
     if need > compute.max_memory and not compute.automatic:
         raise InputMemoryError(
-            f"The test takes at least {need:,} bytes, but max_memory is {compute.max_memory:,}.",
+            f"The test takes at least {need:,} bytes, but {compute.max_memory:,} are allowed.",
             "Allow more with {max_memory}.",
             max_memory=...,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
@@ -50,8 +51,8 @@ class Problem:
         """Complain if labels of rows for every draw do not fit into the memory that is allowed."""
         if need > self.compute.max_memory:
             raise InputMemoryError(
-                f"So many permutations of {sum(self.sizes):,} rows take {need:,} bytes, but max_memory is "
-                f"{self.compute.max_memory:,}.",
+                f"So many permutations of {sum(self.sizes):,} rows take {need:,} bytes, but "
+                f"{self.compute.max_memory:,} are allowed.",
                 "Use {null}, which keeps no labels of rows, or fewer {permutations}, or allow more with {max_memory}.",
                 null="binned",
                 permutations=...,
@@ -123,8 +124,14 @@ class Null:
     def check(self, m: int, n: int) -> None:
         """Complain if there is no such null distribution for samples of m and n rows."""
 
+    def labellings(self, m: int, n: int) -> tuple[float, int]:
+        """How many different relabellings there are of samples of m and n rows, and how many of them have the observed
+        statistic whatever the data are. Where there are few, `draw` gives them all, and p-values cannot be smaller.
+        """
+        return math.inf, 1
+
     def draw(self, problem: Problem, count: int) -> NullDistribution:
-        """The statistic, and ``count`` draws of it under the null."""
+        """The statistic, and ``count`` draws of it under the null; or fewer, if those are all `labellings`."""
         work, finish = self.prepare(problem, count)
         return finish(work.run())
 

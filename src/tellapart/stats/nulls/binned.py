@@ -11,8 +11,9 @@ import torch
 from ... import engine
 from ..._util.errors import InputError
 from ...data import reindex
+from ..labellings import Exchange, count_labellings, find_exchange
 from .base import Finish, Null, NullDistribution, Problem
-from .labels import draw_subsets, of_labels
+from .labels import Labels, of_labels
 
 #: Bins of a sample that are relabelled; with more of them, the rest keep their label.
 _MOST_BINS = 500
@@ -42,8 +43,7 @@ class Binned(Null):
         m, n = problem.sizes
         rng = problem.rng
         # Equal bins of q rows in each sample; what is left over of a sample keeps its label.
-        q = self._rows_per_bin(m, n)
-        of_x, of_y = min(m // q, _MOST_BINS), min(n // q, _MOST_BINS)
+        of_x, of_y, q = self._count_bins(m, n)
         bins = np.concatenate([_draw_bins(rng, m, q, of_x, 0), _draw_bins(rng, n, q, of_y, of_x)])
         bins[bins == -1] = of_x + of_y + np.repeat([0, 1], [m - of_x * q, n - of_y * q])
         # Bins side by side in a random order: then nothing in the computation knows which were of X.
@@ -60,16 +60,31 @@ class Binned(Null):
 
         def finish(results: tuple[torch.Tensor, ...]) -> NullDistribution:
             (sums,) = results
-            observed = np.zeros((of_x + of_y, 1), dtype=np.uint8)
-            observed[:of_x] = 1
-            labels = np.concatenate([observed, draw_subsets(rng, of_x + of_y, of_x, count)], axis=1)
-            fixed = np.zeros((2, count + 1), dtype=np.uint8)
-            fixed[0] = 1
-            S = torch.from_numpy(np.concatenate([labels, fixed])).double()
+            labels = Labels.draw(self._exchange(m, n), count, rng)
+            # What is left over of X keeps its label 1, what is left over of Y its 0.
+            S = torch.from_numpy(np.pad(labels.columns, ((0, 2), (0, 0)))).double()
+            S[-2] = 1
             products = sums @ S
-            return of_labels(m, n)(((S * products).sum(-2), products.sum(-2), sums.sum((-2, -1))))
+            sizes = np.full(S.shape[1], m)
+            forms = (S * products).sum(-2), products.sum(-2), sums.sum((-2, -1))
+            return of_labels(sizes, m + n, labels.observed)(forms)
 
         return work, finish
+
+    def labellings(self, m: int, n: int) -> tuple[float, int]:
+        """Relabellings of bins; samples can exchange their names where all of their rows are in bins."""
+        of_x, of_y, q = self._count_bins(m, n)
+        distinct, alike = count_labellings(self._exchange(m, n), 2)
+        return distinct, alike if (of_x * q, of_y * q) == (m, n) else 1
+
+    def _exchange(self, m: int, n: int) -> Exchange:
+        of_x, of_y, _ = self._count_bins(m, n)
+        return find_exchange(np.repeat(np.array([1, 0], np.uint8), [of_x, of_y]))
+
+    def _count_bins(self, m: int, n: int) -> tuple[int, int, int]:
+        """Bins of either sample that are relabelled, and the rows of each."""
+        q = self._rows_per_bin(m, n)
+        return min(m // q, _MOST_BINS), min(n // q, _MOST_BINS), q
 
     def _rows_per_bin(self, m: int, n: int) -> int:
         if self.bins is None:

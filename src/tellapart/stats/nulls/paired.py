@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
@@ -14,7 +15,9 @@ from ... import data, engine
 from ..._util.errors import InputError
 from ...data import reindex
 from ...kernels import Features, Kernel, Plan
+from ..labellings import draw_place
 from .base import Finish, Null, NullDistribution, Problem
+from .labels import split_observed
 
 
 @dataclass(frozen=True)
@@ -33,14 +36,25 @@ class Paired(Null):
         if m != n:
             raise InputError(f"null='paired' is for pairs (X_i, Y_i), but X has {m} rows and Y has {n}.")
 
+    def labellings(self, m: int, n: int) -> tuple[float, int]:
+        """2ᵐ, of which exchanging all pairs changes nothing."""
+        return (2.0**m, 2) if m < 50 else (math.inf, 2)
+
     def prepare(self, problem: Problem, count: int) -> tuple[engine.Pass, Finish]:
         """Quadratic forms of random signs."""
         m, _ = problem.sizes
         problem.check_room(2 * m * count)
         rng = problem.rng
-        signs = rng.integers(0, 2, size=(m, count + 1), dtype=np.int8) * 2 - 1
+        distinct, _ = self.labellings(m, m)
+        if distinct <= count + 1:
+            every = rng.permutation(int(distinct))
+            bits = ((every >> np.arange(m)[:, None]) & 1).astype(np.int8)
+        else:
+            bits = rng.integers(0, 2, size=(m, count + 1), dtype=np.int8)
         # The pairs as observed are turned around at random, and their sign with them: the observed signs look like any.
-        order, turned = rng.permutation(m), signs[:, 0] < 0
+        order, turned = rng.permutation(m), bits[:, 0] == 0
+        observed = draw_place(bits.shape[1], rng)
+        signs = np.insert(bits[:, 1:], observed, bits[:, 0], axis=1) * 2 - 1
         sides = [reindex([problem.X, problem.Y], order + m * side) for side in (turned, ~turned)]
         work = engine.forms_pass(
             PairDifference(problem.kernel),
@@ -51,8 +65,7 @@ class Paired(Null):
         )
 
         def finish(results: tuple[Tensor, ...]) -> NullDistribution:
-            values = results[0] / (m * (m - 1))
-            return NullDistribution(values[..., 0], values[..., 1:])
+            return split_observed(results[0] / (m * (m - 1)), observed)
 
         return work, finish
 

@@ -18,8 +18,11 @@ def draw_until_decided(
 
     For nulls whose draws are independent given the data (`Null.sequential`). Stops at the h-th draw that reaches the
     statistic, h = ⌊alpha (limit + 1)⌋: from then on the test cannot reject. If that is draw L, p = h / L; if it never
-    comes, p = (1 + #) / (limit + 1).
+    comes, p = (1 + #) / (limit + 1). Where there are no more relabellings than that, all of them are looked at.
     """
+    if null.labellings(*problem.sizes)[0] <= limit + 1:
+        every = null.draw(problem, limit)
+        return every, float(every.pvalue(tolerance))
     enough = critical_rank(alpha, limit)
     if enough < 1:
         raise InputError(f"{limit} permutations cannot decide at alpha={alpha}: p-values are at least 1/{limit + 1}.")

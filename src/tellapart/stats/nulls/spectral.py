@@ -34,8 +34,8 @@ class Spectral(Null):
         need = N**2 * problem.dtype.itemsize * 3 + 8 * N * count * 2
         if need > problem.compute.max_memory:
             raise InputMemoryError(
-                f"null='spectral' stores the kernel matrix of {N:,} rows, {need:,} bytes in all, but max_memory is "
-                f"{problem.compute.max_memory:,}.",
+                f"null='spectral' stores the kernel matrix of {N:,} rows, {need:,} bytes in all, but "
+                f"{problem.compute.max_memory:,} are allowed.",
                 "Use {null}, which stores no matrix.",
                 null="permutation",
             )

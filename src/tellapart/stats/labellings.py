@@ -1,7 +1,13 @@
-"""Labellings: the observed one among others that were as likely, if there is no difference."""
+"""Labellings: the observed one among others that were as likely, if there is no difference.
+
+Every test takes its permutations from here: `draw_labellings` packs them for forms in features, `draw_columns` leaves
+them as a matrix for nulls. What may be exchanged, how many labellings there are, and how they are listed or drawn is
+decided once.
+"""
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
 from collections.abc import Iterator
@@ -10,8 +16,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..._util.errors import InputError
-from ..nulls.labels import draw_subsets
+from .._util.errors import InputError
+from .pvalues import min_pvalue
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
@@ -78,7 +84,7 @@ class Labellings:
     @property
     def floor(self) -> float:
         """The smallest p-value there can be."""
-        return max(1 / self.count, self.alike / self.distinct)
+        return min_pvalue(self.count, self.distinct, self.alike)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +110,9 @@ class Exchange:
         return np.stack([np.bincount(self.labels[cell], minlength=samples) for cell in self.cells])
 
 
-def find_exchange(labels: Array, groups: Array | None, strata: Array | None, equal_groups: bool) -> Exchange:
+def find_exchange(
+    labels: Array, groups: Array | None = None, strata: Array | None = None, equal_groups: bool = False
+) -> Exchange:
     """Which units may be exchanged with which."""
     N = len(labels)
     unit, first, sizes = np.arange(N), np.arange(N), np.ones(N, int)
@@ -149,18 +157,17 @@ def draw_labellings(
         Only groups with the same number of rows are exchanged.
     """
     strata = None if strata is None else np.unique(strata, return_inverse=True)[1].reshape(-1)
+    # One stratum of all rows, and groups of one row each, restrict nothing: the draws are then those without them.
+    strata = None if strata is None or not strata.any() else strata
+    groups = None if groups is None or len(np.unique(groups)) == len(groups) else groups
     exchange = find_exchange(labels, groups, strata, equal_groups)
     samples = int(labels.max()) + 1
-    counts = exchange.counts(samples)
-    distinct = _count_distinct(counts)
-    if distinct == 1:
-        what = "no stratum has rows of two samples" if groups is None else "no group may change places with another"
-        raise NothingToExchange(f"There is nothing to exchange: {what}.")
+    distinct, alike = count_labellings(exchange, samples)
+    refuse_fixed(distinct, groups)
     complete = distinct <= permutations + 1
     count = int(distinct) if complete else permutations + 1
     if complete:
-        columns = _all_columns(exchange, samples, count, rng)
-        observed = int(np.flatnonzero((columns == exchange.labels[:, None]).all(0))[0])
+        columns, observed = _all_columns(exchange, samples, count, rng)
         parts: Iterator[Array] = iter([columns])
     else:
         observed = int(rng.integers(count))
@@ -185,9 +192,61 @@ def draw_labellings(
         strata=strata,
         by_group=groups is not None,
         distinct=distinct,
-        alike=_count_alike(counts),
+        alike=alike,
         complete=complete,
     )
+
+
+def refuse_fixed(distinct: float, groups: Array | None) -> None:
+    """Raise `NothingToExchange` if the observed labelling is the only one."""
+    if distinct == 1:
+        what = "no stratum has rows of two samples" if groups is None else "no group may change places with another"
+        raise NothingToExchange(f"There is nothing to exchange: {what}.")
+
+
+def draw_columns(exchange: Exchange, permutations: int, rng: np.random.Generator) -> tuple[Array, int]:
+    """Labels of the units of two samples in each labelling, (units, labellings), and the column of the observed one.
+
+    All labellings where there are no more than ``permutations + 1``; else the observed one at a random place among
+    ``permutations`` drawn ones.
+    """
+    distinct, _ = count_labellings(exchange, 2)
+    if distinct <= permutations + 1:
+        return _all_columns(exchange, 2, int(distinct), rng)
+    drawn = _draw_units(_alike_cells(exchange), len(exchange.labels), 2, permutations, rng)
+    place = draw_place(permutations + 1, rng)
+    return np.insert(drawn, place, exchange.labels, axis=1), place
+
+
+def draw_place(count: int, rng: np.random.Generator) -> int:
+    """A random column for the observed labelling, by a copy of the generator: later draws do not depend on it."""
+    return int(copy.deepcopy(rng).integers(count))
+
+
+def draw_subsets(rng: np.random.Generator, N: int, m: int, count: int) -> Array:
+    """Independent uniform subsets of m out of N, as the columns of a matrix of 0 and 1.
+
+    Random bits, of which single ones are flipped at random places until there are m ones. Nothing in this favours
+    any place over another, so all subsets of a size are equally likely. It is far faster than sorting.
+    """
+    if 2 * m == N:
+        bits = np.unpackbits(np.frombuffer(rng.bytes(-(-N * count // 8)), np.uint8), count=N * count)
+    else:
+        bits = (np.frombuffer(rng.bytes(N * count), np.uint8) < round(256 * m / N)).view(np.uint8)
+    surplus = np.add.reduce(bits.reshape(N, count), 0, dtype=np.int32).astype(np.int64) - m
+    visits = np.arange(63, dtype=np.uint8)[:, None]
+    while (columns := np.flatnonzero(surplus)).size:
+        excess = surplus[columns]
+        places = rng.integers(N, size=(len(visits), columns.size)) * count + columns
+        before = bits[places]
+        # A place visited twice counts once: the first visit leaves its number there, because it is written last.
+        bits[places[::-1]] = (before | visits << 1)[::-1]
+        flip = (bits[places] >> 1 == visits) & (before == (excess > 0))
+        flip &= np.cumsum(flip, axis=0, dtype=np.int16) <= np.abs(excess)
+        bits[places] = before
+        bits[places[flip]] ^= 1
+        surplus[columns] = excess - np.sign(excess) * flip.sum(0)
+    return bits.reshape(N, count)
 
 
 def _column_sums(which: Array, weights: Array) -> Array:
@@ -196,16 +255,25 @@ def _column_sums(which: Array, weights: Array) -> Array:
     return found
 
 
+def count_labellings(exchange: Exchange, samples: int) -> tuple[float, int]:
+    """How many labellings there are, and how many of them only rename the samples of the observed one."""
+    counts = exchange.counts(samples)
+    return _count_distinct(counts), _count_alike(counts)
+
+
 def _count_distinct(counts: Array) -> float:
-    """How many labellings there are: a product of multinomial coefficients."""
+    """How many labellings there are: a product of multinomial coefficients, and infinite from 1e15 up."""
+    cells = counts.tolist()
+    # The coefficients of many rows have many digits: their logarithms say first whether they are needed.
+    logs = sum(math.lgamma(sum(cell) + 1) - sum(math.lgamma(part + 1) for part in cell) for cell in cells)
+    if logs > math.log(1e15):
+        return math.inf
     exact = 1
-    for cell in counts.tolist():
+    for cell in cells:
         total = sum(cell)
         for part in cell:
             exact *= math.comb(total, part)
             total -= part
-        if exact > 1e15:
-            return math.inf
     return float(exact)
 
 
@@ -223,11 +291,17 @@ def _drawn_columns(exchange: Exchange, samples: int, count: int, rng: np.random.
     width = min(8 * max(1, _TOGETHER // 8 // units), -(-count // 8) * 8)
     alike = _alike_cells(exchange)
     for start in range(0, count, width):
-        columns = min(width, count - start)
-        found = np.empty((units, columns), np.uint8)
-        for members, template in alike:
-            found[members.reshape(-1)] = _draw_cells(members, template, samples, columns, rng)
-        yield found
+        yield _draw_units(alike, units, samples, min(width, count - start), rng)
+
+
+def _draw_units(
+    alike: list[tuple[Array, Array]], units: int, samples: int, columns: int, rng: np.random.Generator
+) -> Array:
+    """Labels of all units in so many labellings."""
+    found = np.empty((units, columns), np.uint8)
+    for members, template in alike:
+        found[members.reshape(-1)] = _draw_cells(members, template, samples, columns, rng)
+    return found
 
 
 def _alike_cells(exchange: Exchange) -> list[tuple[Array, Array]]:
@@ -258,15 +332,15 @@ def _draw_cells(members: Array, template: Array, samples: int, columns: int, rng
     return found
 
 
-def _all_columns(exchange: Exchange, samples: int, count: int, rng: np.random.Generator) -> Array:
-    """All labellings, in random order."""
+def _all_columns(exchange: Exchange, samples: int, count: int, rng: np.random.Generator) -> tuple[Array, int]:
+    """All labellings, in random order, and the column of the observed one."""
     found = np.empty((len(exchange.labels), count), np.uint8)
     choices = [list(_arrangements(np.bincount(exchange.labels[c], minlength=samples).tolist())) for c in exchange.cells]
     order = rng.permutation(count)
     for column, chosen in zip(order, itertools.product(*choices), strict=True):
         for cell, labels in zip(exchange.cells, chosen, strict=True):
             found[cell, column] = labels
-    return found
+    return found, int(np.flatnonzero((found == exchange.labels[:, None]).all(0))[0])
 
 
 def _arrangements(counts: list[int]) -> Iterator[tuple[int, ...]]:

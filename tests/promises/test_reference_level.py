@@ -1,0 +1,148 @@
+"""The level of `Reference.test` and of a monitor's bets, where nothing has changed, on tables of every kind.
+
+Whatever is decided by looking at values must be decided on rows that are never compared with a batch. Each setting
+draws a new reference and new batches in every repetition.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tellapart as ta
+from tellapart.twosample.bets import Bets
+
+ALPHA = 0.05
+PERMUTATIONS = 39
+
+
+def categories(count, zipf=False):
+    shares = 1 / np.arange(1, count + 1) if zipf else np.ones(count)
+    return lambda rng, n: pd.DataFrame({"town": _towns(rng, n, shares)})
+
+
+def _towns(rng, n, shares):
+    return [f"t{k}" for k in rng.choice(len(shares), p=shares / shares.sum(), size=n)]
+
+
+def mixed(count):
+    """Numbers with ties and zeros, categories, a rare value, and missing values in all of them."""
+
+    def draw(rng, n):
+        zeros = np.where(rng.random(n) < 0.6, 0.0, rng.exponential(size=n))
+        table = pd.DataFrame(
+            {
+                "town": _towns(rng, n, np.ones(count)),
+                "income": rng.lognormal(size=n),
+                "amount": zeros,
+                "rare": (rng.random(n) < 0.01) * 1.0,
+            }
+        )
+        return table.mask(rng.random(table.shape) < 0.1)
+
+    return draw
+
+
+def wide(rng, n):
+    """Several columns of categories, whose levels would be chosen one by one."""
+    return pd.DataFrame({f"c{k}": _towns(rng, n, np.ones(60)) for k in range(4)})
+
+
+def in_order(rng, n):
+    """Independent rows in a file that is sorted."""
+    table = pd.DataFrame({"town": _towns(rng, n, np.ones(30)), "x": rng.normal(size=n)})
+    return table.sort_values(["x", "town"])
+
+
+MISSING = {"missing": "indicator"}
+#: A distribution, rows of the reference, sizes of batches, options.
+SETTINGS = {
+    "5 categories": (categories(5), 200, (5, 60, 300), {}),
+    "100 categories": (categories(100), 400, (5, 100, 400), {}),
+    "100 categories, Zipf": (categories(100, zipf=True), 400, (5, 100, 400), {}),
+    "400 categories": (categories(400), 900, (5, 100, 1000), {}),
+    "1000 categories": (categories(1000), 1800, (5, 200, 1000), {}),
+    "mixed": (mixed(100), 400, (5, 100, 400), MISSING),
+    "four columns of 60 categories": (wide, 400, (5, 300), {}),
+    "sorted": (in_order, 400, (5, 100, 300), {}),
+}
+
+
+def rejections(name, repetitions):
+    """For each size of a batch, how often the test rejects at level ALPHA."""
+    draw, rows, sizes, options = SETTINGS[name]
+    found = np.zeros(len(sizes))
+    for k in range(repetitions):
+        rng = np.random.default_rng([k, 1])
+        reference = ta.Reference.fit(draw(rng, rows), rng=k, **options)
+        found += [reference.test(draw(rng, n), PERMUTATIONS, rng=k).pvalue <= ALPHA + 1e-12 for n in sizes]
+    return found / repetitions
+
+
+def alarms(name, repetitions, batches=40):
+    """How often the capital of bets ever reaches 1/ALPHA; sizes of batches are drawn, from 5 rows up."""
+    draw, rows, _, options = SETTINGS[name]
+    found = 0
+    for k in range(repetitions):
+        rng = np.random.default_rng([k, 2])
+        reference = ta.Reference.fit(draw(rng, rows), rng=k, **options)
+        bets, largest = Bets(reference), 0.0
+        for _ in range(batches):
+            batch = reference.open(draw(rng, int(rng.integers(5, 80))))
+            bets.add(batch, rng)
+            largest = max(largest, bets.capital)
+        found += largest >= 1 / ALPHA
+    return found / repetitions
+
+
+def bound(repetitions, errors):
+    return ALPHA + errors * math.sqrt(ALPHA * (1 - ALPHA) / repetitions)
+
+
+REDUCED = [(name, 25) for name in ("100 categories", "mixed")]
+
+
+@pytest.mark.usefixtures("one_thread")
+@pytest.mark.parametrize(
+    ("name", "repetitions"),
+    [*REDUCED, *(pytest.param(name, 500, marks=pytest.mark.full) for name in SETTINGS)],
+)
+def test_the_level_of_a_reference(name, repetitions):
+    assert (rejections(name, repetitions) <= bound(repetitions, 4 if repetitions < 100 else 3)).all()
+
+
+@pytest.mark.usefixtures("one_thread")
+@pytest.mark.parametrize(
+    ("name", "repetitions"),
+    [
+        *((name, 15) for name in ("100 categories", "sorted")),
+        *(pytest.param(n, 500, marks=pytest.mark.full) for n in SETTINGS),
+    ],
+)
+def test_false_alarms_of_bets(name, repetitions):
+    assert alarms(name, repetitions) <= bound(repetitions, 4 if repetitions < 100 else 3)
+
+
+@pytest.mark.usefixtures("one_thread")
+@pytest.mark.parametrize("streams", [4, pytest.param(300, marks=pytest.mark.full)])
+def test_equal_small_batches_are_all_counted(streams):
+    """Batches of 2 rows of 30 values, of which many equal an earlier one; with one name each, and with none."""
+    shares = 0.81 ** np.arange(30)
+    wrong = 0
+    for k in range(streams):
+        rng = np.random.default_rng([2, k])
+
+        def draw(n, rng=rng):
+            return rng.choice(30, p=shares / shares.sum(), size=(n, 1)) * 1.0
+
+        reference = ta.Reference.fit(draw(400), rng=k)
+        monitor = reference.monitor(ALPHA, permutations=9, rng=k)
+        count = 20 if streams < 100 else 200
+        for day in range(count):
+            monitor.add(draw(2), f"day {day}" if k % 2 else None)
+        assert len(monitor.records) == count
+        wrong += monitor.alarmed
+    assert wrong / streams <= bound(streams, 4)

@@ -27,6 +27,7 @@ from .designs import Design, check_paired
 from .effects import Effects
 from .findings import Findings, KSampleResult, PairwiseTest, TwoSampleResult, holm
 from .labels import open_with_labels, split_by_labels, split_names
+from .naming import adjust_columns
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
@@ -264,6 +265,7 @@ def run_auto(
     layout = Layout(sum(len(unit.coordinates) for unit in mixed.units), mixed.categories, mixed.image_shape)
     left = compute.leaving(pooled.labellings.packed.nbytes)
     verdict = judge(pooled, layout, kernels, rng, left)
+    columns = adjust_columns(verdict.coordinates, mixed, pooled, design, permutations, seed)
     effects = Effects(mixed, pooled, verdict.pairs, replace(left, progress=None), design.units)
     return {
         "statistic": verdict.statistic,
@@ -271,7 +273,7 @@ def run_auto(
         "null_distribution": verdict.null_distribution,
         "pvalue_floor": drawn.floor,
         "families": _with_names(verdict, effects),
-        "coordinates": Findings(effects.describe_columns(verdict.coordinates)),
+        "coordinates": Findings(effects.describe_columns(columns)),
         "pairs": Findings(effects.describe_pairs(verdict.pairs)),
         "sizes": tuple(sizes),
         "names": mixed.names,

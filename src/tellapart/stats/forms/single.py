@@ -21,8 +21,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import torch
 
+from ..labellings import NothingToExchange, draw_labellings, find_exchange
 from .constants import COSINES, FLAT, TIE
-from .labellings import NothingToExchange, draw_labellings, find_exchange
 from .ranks import Ranks, in_order, rank_cosines
 from .scores import power_mean, upper_tail
 

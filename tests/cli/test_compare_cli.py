@@ -202,7 +202,7 @@ def test_scripts_may_ask_for_differences_that_matter(capsys):
     assert main([*call, "--json", "out.json"]) == 0
     out = capsys.readouterr().out
     assert "age: larger in June, +0." in out
-    assert "'id' do not overlap: 0 to 299 in May" in out
+    assert "'id' numbers the rows (0 to 599). It is left out." in out
     assert "give --keep id." in out
     stored = json.loads(Path("out.json").read_text())
     assert stored["rows"]["x"] == list(range(300))

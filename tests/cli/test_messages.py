@@ -14,7 +14,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     for name in "ab":
-        table = {"v": rng.normal(size=80), "step": np.arange(0, 160, 2), "patient": np.arange(80) % 20}
+        table = {"v": rng.normal(size=80), "step": np.arange(80), "patient": np.arange(80) % 20}
         pd.DataFrame(table | {"site": rng.choice(["s", "t"], 80)}).to_csv(f"{name}.csv", index=False)
         np.save(f"{name}.npy", rng.normal(size=(30, 2)))
     return tmp_path
@@ -49,14 +49,14 @@ def test_groups_and_strata_are_called_by_their_columns(folder, capsys):
         assert "A group ('patient') must lie in one s" in told
 
 
-def test_a_column_that_rises(folder, capsys):
-    """Not every such column counts the rows, and the advice is that of the command line."""
+def test_a_column_that_counts_the_rows(folder, capsys):
+    """The advice is that of the command line."""
     told = said(capsys, "test", "a.csv", "b.csv", "--permutations", "39")
-    assert "'step' rises in equal steps. It is left out. To compare it nevertheless, give --keep step." in told
+    assert "'step' numbers the rows (0 to 79). It is left out. To compare it nevertheless, give --keep step." in told
     assert "--drop" not in told
     for command in ("test", "compare"):
         kept = said(capsys, command, "a.csv", "b.csv", "--permutations", "39", "--keep", "step")
-        assert "leave it out with --drop step." in kept
+        assert "It is left out" not in kept
         strange = said(capsys, command, "a.csv", "b.csv", "--keep", "stp", code=2)
         assert strange == (
             "tellapart: There is no column 'stp' to keep. Did you mean 'step'? There are 'v', 'step', "
@@ -73,7 +73,7 @@ def test_a_pipeline_does_not_fail_by_ids(folder, capsys):
         )
     files = ["c.csv", "d.csv", "--permutations", "39", "--fail-on-difference"]
     told = said(capsys, "test", *files)
-    assert "1000 to 1079 in c.csv, 5000 to 5079 in d.csv. It is left out." in told
+    assert "'id' numbers the rows (1000 to 5079). It is left out." in told
     assert "To compare it alone, as text, give --columns review and --features ngrams." in told
     assert "No difference is seen" in said(capsys, "compare", *files)
     assert "Columns that differ (adjusted p ≤ 0.025): 1 of 2 id:" in said(
@@ -87,7 +87,7 @@ def test_the_same_file_twice(folder, capsys):
     assert "Note: The same file was given twice: a.npy." in told
 
 
-def test_columns_of_a_reference_that_go_on(folder, capsys):
+def test_columns_of_a_reference_that_go_on_are_left_out(folder, capsys):
     """A later batch of unchanged data would differ by the date alone."""
     rng = np.random.default_rng(0)
     days = pd.date_range("2024-01-01", periods=100, freq="h")
@@ -95,8 +95,10 @@ def test_columns_of_a_reference_that_go_on(folder, capsys):
     pd.DataFrame(table).to_csv("r.csv", index=False)
     told = said(capsys, "reference", "r.csv", "-o", "r.tellapart")
     for name in ("ts", "order_id", "step"):
-        assert f"leave it out with --drop {name}." in told
+        assert f"It is left out. To compare it nevertheless, give --keep-columns {name}." in told
     assert "'v'" not in told
+    kept = said(capsys, "reference", "r.csv", "-o", "r.tellapart", "--keep-columns", "ts,order_id")
+    assert kept.count("It is left out") == 1
     quiet = said(capsys, "reference", "r.csv", "-o", "r.tellapart", "--drop", "ts,order_id,step")
     assert "Note" not in quiet
 

@@ -80,8 +80,8 @@ def test_what_a_person_would_notice_is_said_and_left_out():
     c = ta.compare(X, Y, names=("May", "June"), **FAST)
     kinds = {notice.columns[0]: (notice.kind, notice.left_out) for notice in c.noticed if notice.columns}
     assert kinds == {
-        "id": ("disjoint ranges", True),
-        "date": ("disjoint ranges", True),
+        "id": ("identifier", True),
+        "date": ("date", True),
         "unit": ("constant", True),
         "note": ("free text", True),
         "wind": ("new categories", False),
@@ -92,7 +92,7 @@ def test_what_a_person_would_notice_is_said_and_left_out():
     assert "To compare 'id', 'date' nevertheless, give keep=['id', 'date']." in c.summary()
     assert "To see 'note' beside the examples, give items='note'." in c.summary()
     assert {one.item[:4] for one in ta.compare(X, Y, items="note", **FAST).exemplars(1)} == {"text"}
-    assert "2024-01-01 to 2024-01-28 in May" in c.summary()
+    assert "'date' holds dates (2024-01-01 to 2024-02-28). It is left out." in c.summary()
     assert len(c.witness(Y)) == 200
     kept = ta.compare(X, Y, keep=["date"], drop=["note", "id"], **FAST)
     assert "date" in {one.name for one in kept.columns}

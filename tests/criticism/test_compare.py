@@ -237,13 +237,14 @@ def test_of_very_many_rows_some_are_drawn(monkeypatch):
     assert len(ta.compare(X, Y, max_rows=200, **FAST).x) == 100
 
 
-def test_a_column_that_counts_rows_is_pointed_out():
+def test_a_column_that_counts_rows_is_left_out_of_learned_tests_too():
     X, Y = tables(n=60)
     X.insert(0, "id", np.arange(60))
     Y.insert(0, "id", 60 + np.arange(60))
     c = ta.compare(X, Y, **FAST)
-    assert c.notes == ("X: The column 'id' counts the rows. If it has no meaning, leave it out with drop='id'.",)
-    assert not ta.compare(X, Y, drop=["id"], **FAST).notes
+    assert [(n.kind, n.columns, n.left_out) for n in c.noticed] == [("identifier", ("id",), True)]
+    assert "id" not in c.x.columns
+    assert "id" in ta.compare(X, Y, keep="id", **FAST).x.columns
 
 
 def test_too_few_permutations_to_find_anything():

@@ -142,7 +142,7 @@ def test_threads_files_and_memory_do_not_change_a_bit(null, samples, files, thre
 @pytest.mark.parametrize("form", ["columns first", "memory map", "parquet", "parts", "zarr", "dask", "file and array"])
 def test_every_form_of_file_is_the_same_sample(form, samples, files):
     base = ta.mmd_test(*samples, permutations=99, rng=0)
-    assert same(base, ta.mmd_test(*files[form], permutations=99, standardise=False, rng=0))
+    assert same(base, ta.mmd_test(*files[form], permutations=99, standardise=False, keep=True, rng=0))
 
 
 @pytest.mark.parametrize(
@@ -321,7 +321,8 @@ def test_two_workers_do_not_change_a_bit(null, samples, files, client):
 def test_workers_read_chunks_and_run_any_kernel(samples, files, client):
     kernel = Deep(MLP([5, 30, 3], rng=0), Gaussian(1.0), original=Gaussian(2.0))
     base = ta.mmd_test(*samples, kernel, permutations=99, rng=0)
-    assert same(base, ta.mmd_test(files["parts"][0], files["zarr"][1], kernel, permutations=99, rng=0, cluster=client))
+    chunks = files["parts"][0], files["zarr"][1]
+    assert same(base, ta.mmd_test(*chunks, kernel, permutations=99, keep=True, rng=0, cluster=client))
     scale = 0.5
     function = ta.mmd_test(*samples, lambda a, b: (a @ b.T) * scale, permutations=99, rng=0)
     assert same(

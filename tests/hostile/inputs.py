@@ -259,7 +259,7 @@ def damaged() -> dict[str, tuple[Content, str]]:
         "claim.parquet": (parquet(_claimed_vectors(2**27)), "would take about .* GB"),
         "bytes.parquet": (parquet(pa.table({"a": [b"x"] * 40, "b": [2] * 40, "c": [3] * 40})), "'a' that holds values"),
         "changing.jsonl": ('{"a":1,"b":2,"c":3}\n{"a":"x","b":2,"c":3}\n', "column 'a' changed from number to string"),
-        "ids.csv": (table(a=[f"user-{k}" for k in range(40)] ), "columns of different types|nearly always different"),
+        "ids.csv": (table(a=[f"user-{k}" for k in range(40)] ), "columns of different types|free text or identifiers"),
         "stray.csv": (table(a7="?"), r"'a' has 1 value that is not a number: '\?' in row 7"),
         "strays.csv": (table(a7="?", a9="n.a."), r"'a' has 2 values that are not numbers: '\?' in row 7, …"),
         "columns.csv": (table(columns="abd"), r"lacks 'd'|lacks 'c'|no column"),

@@ -31,18 +31,21 @@ def test_given_rows_and_swapped():
     assert swapped.test_y is split.train_y
 
 
-def test_groups_stay_whole_and_every_size_is_split():
+@pytest.mark.parametrize("equal_groups", [True, False])
+def test_groups_stay_whole_and_where_only_equal_ones_are_exchanged_every_size_is_split(equal_groups):
     rng = np.random.default_rng(0)
     sizes = rng.permutation(np.repeat([1, 2, 5], 12))
     groups = np.concatenate([np.repeat(np.arange(36), sizes), 100 + np.repeat(np.arange(36), sizes)])
     m = int(sizes.sum())
-    split = ta.split_rows(m, m, groups=groups, rng=0)
+    split = ta.split_rows(m, m, groups=groups, equal_groups=equal_groups, rng=0)
     learned = groups[np.concatenate([split.train_x, m + split.train_y])]
     tested = groups[np.concatenate([split.test_x, m + split.test_y])]
     assert not np.intersect1d(learned, tested).size
     for part in (groups[split.train_x], groups[split.test_x]):
         _, counts = np.unique(part, return_counts=True)
-        assert [int((counts == size).sum()) for size in (1, 2, 5)] == [6, 6, 6]
+        assert len(counts) == 18
+        # Sizes that are the same in both parts would make a chance difference of them come back where it is tested.
+        assert ([int((counts == size).sum()) for size in (1, 2, 5)] == [6, 6, 6]) == equal_groups
 
 
 @pytest.mark.parametrize(

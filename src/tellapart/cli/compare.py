@@ -119,7 +119,8 @@ def run(options: argparse.Namespace) -> int:
         )
     test = options.kernel or options.test
     if test == "auto":
-        refuse_ignored(options, ("criterion", "train", "swap"), "is for a test with a kernel that is learned")
+        learned, advice = ("criterion", "train", "swap"), "Name one with {test}."
+        refuse_ignored(options, learned, "is an option of a learned test", advice, test="ard")
     settings = {
         "criterion": options.criterion,
         "groups": options.groups,

@@ -59,14 +59,16 @@ def given_options(options: argparse.Namespace) -> set[str]:
     return getattr(options, "given", set())
 
 
-def refuse_ignored(options: argparse.Namespace, names: Iterable[str], why: str) -> None:
+def refuse_ignored(
+    options: argparse.Namespace, names: Iterable[str], why: str, advice: str = "Leave it out.", **advised: Any
+) -> None:
     """Raise `InputError` if one of the options is given that the others make meaningless."""
     from .._util.errors import InputError
 
     usual = options.parser.get_default
     for name in names:
         if name in given_options(options) or getattr(options, name) != usual(name):
-            raise InputError(f"--{name.replace('_', '-')} {why}.", "Leave it out.")
+            raise InputError(f"--{name.replace('_', '-')} {why}.", advice, **advised)
 
 
 def names(text: str) -> list[str]:
@@ -145,7 +147,9 @@ def add_data(parser: argparse.ArgumentParser, most: str, second: str | None = No
 
 def add_keep(parser: argparse.ArgumentParser) -> None:
     """Columns that are compared in any case."""
-    parser.add_argument("--keep", type=names, metavar="A,B", help="compare these columns though they look like ids")
+    parser.add_argument(
+        "--keep", type=names, metavar="A,B", help="compare these columns though they look like ids or dates"
+    )
 
 
 def add_reading(parser: argparse.ArgumentParser, most: str) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from .errors import spell_notes
 from .options import (
+    add_keep,
     add_output,
     add_reading,
     check_names,
@@ -39,6 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("models", nargs="+", metavar="MODEL", help="two or more files or folders")
     parser.add_argument("--names", type=names, metavar="A,B", help="what to call the models (their files)")
     add_reading(parser, most="10000")
+    add_keep(parser)
     test = parser.add_argument_group("the test")
     test.add_argument(
         "--kernel",
@@ -69,6 +71,7 @@ def run(options: argparse.Namespace) -> None:
         options.kernel,
         alpha=options.alpha,
         train=options.train,
+        keep=options.keep,
         rng=options.seed,
         max_memory=options.max_memory,
         threads=options.threads,

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from .errors import spell_notes
-from .options import add_reading, check_output, count, existing, reading, seed
+from .options import add_reading, check_output, count, existing, names, reading, seed
 from .output import say
 
 _EXAMPLES = """\
@@ -29,6 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("X", help="the sample: a file, or a folder of images")
     parser.add_argument("-o", "--out", type=Path, required=True, metavar="FILE", help="the file to write")
     parser.add_argument("--keep", type=count, metavar="N", help="rows to keep (65536, fewer if they are wide)")
+    parser.add_argument(
+        "--keep-columns", type=names, metavar="A,B", help="compare these columns though they look like ids or dates"
+    )
     parser.add_argument("--seed", type=seed, default=0, metavar="N", help="seed of everything random (%(default)s)")
     add_reading(parser, most="all")
     compute = parser.add_argument_group("the computation")
@@ -48,6 +51,7 @@ def run(options: argparse.Namespace) -> None:
     fitted = Reference.fit(
         existing(options.X),
         keep=options.keep,
+        keep_columns=options.keep_columns,
         rng=options.seed,
         max_memory=options.max_memory,
         threads=options.threads,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -11,7 +11,7 @@ import numpy as np
 from ..data import Encoding, Points, Sample, Source, reindex
 from ..data.arrays import Array
 from ..data.mixed import Mixed, display_names, mix_sources
-from ..data.notices import Keep, Notice, check_keep, find_notices
+from ..data.notices import Notice, find_notices
 from ..data.read import check_pair
 from ..data.shared import hash_rows
 from ..kernels import Kernel
@@ -22,7 +22,7 @@ from ..twosample.designs import Design, check_paired
 from .comparison import Comparison
 from .crossfit import cross_fit
 from .folds import find_units
-from .notices import notice_rows
+from .notices import notice_rows, without_left_out
 from .reading import Labels, check_items, open_samples, take_items
 from .request import Request
 from .slicing import can_be_found, find_slices
@@ -39,7 +39,6 @@ class AutomaticOptions:
 
     paired: bool = False
     kernels: Sequence[Any] | None = None
-    keep: Iterable[Any] | bool | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +55,8 @@ class _Prepared:
         The rows of both samples, and a number for each, equal for equal rows.
     design, kernels
         Which rows belong together, and kernels that were given.
-    kept, noticed
-        Columns to compare in any case, and what a person would notice first.
+    noticed
+        What a person would notice first.
     items
         What to call the rows of the user's data by, if that was given.
     """
@@ -70,7 +69,6 @@ class _Prepared:
     hashes: Array
     design: Design
     kernels: list[Kernel]
-    kept: Keep
     noticed: tuple[Notice, ...]
     items: Labels | None
 
@@ -118,23 +116,21 @@ def compare_automatically(request: Request, options: AutomaticOptions) -> Compar
             design={"paired": options.paired},
             test="auto",
             null="permutation",
-            keep=data.kept if isinstance(data.kept, tuple) else (),
         ),
         seconds=request.seconds,
         _witness=fit,
         _encoding=data.encoding,
-        _source=_for_more(data.sources[0], data.noticed),
+        _source=without_left_out(data.sources[0], data.noticed),
     )
 
 
 def _prepare(request: Request, options: AutomaticOptions) -> _Prepared:
     """Read, match and encode two samples, without columns that are better left out."""
-    kept = check_keep(options.keep)
     paired = check_paired(options.paired)
     opened = open_samples(request, request.reading)
     names = request.names or _two(display_names(opened.sources))
-    chosen, noticed = find_notices(opened.sources, kept, names)
-    sources = check_pair(*chosen, paired)
+    chosen, noticed = find_notices(opened.sources, request.keep, names)
+    sources = check_pair(*_two(chosen), paired)
     mixed, (x, y), encoding = mix_sources(sources, ("X", "Y"))
     mixed = replace(mixed, names=names)
     groups, strata = (opened.of_rows(kind, sources) for kind in ("groups", "strata"))
@@ -151,7 +147,6 @@ def _prepare(request: Request, options: AutomaticOptions) -> _Prepared:
         hashes=hashes,
         design=design,
         kernels=kernels,
-        kept=kept,
         noticed=(*notice_rows(hashes, len(x), sources, names), *noticed),
         items=check_items(opened.labels["items"], sources),
     )
@@ -159,15 +154,3 @@ def _prepare(request: Request, options: AutomaticOptions) -> _Prepared:
 
 def _two(pair: Sequence[T]) -> tuple[T, T]:
     return pair[0], pair[1]
-
-
-def _for_more(source: Source, noticed: Sequence[Notice]) -> Source:
-    """A source whose `like` reads further rows without the columns that were left out."""
-    left_out = {column for notice in noticed if notice.left_out for column in notice.columns}
-    if not left_out:
-        return source
-    options = source.options
-    if options.columns is not None:
-        wanted = tuple(name for name in options.columns if name not in left_out)
-        return replace(source, options=replace(options, columns=wanted))
-    return replace(source, options=replace(options, drop=(*(options.drop or ()), *sorted(left_out))))

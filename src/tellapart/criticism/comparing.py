@@ -12,6 +12,7 @@ from torch import Tensor
 from .._util.errors import InputError
 from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
+from ..data.notices import check_keep
 from ..data.options import Missing, check_options
 from ..engine import MemoryLike, computing
 from ..learning import Criterion
@@ -86,8 +87,7 @@ def compare(
         Something to call each row by: texts, file names, ids. A pair of lists, or the name of a column, which is then
         not compared.
     keep
-        Columns to compare although they look better left out (see ``Comparison.noticed``): ids, running numbers,
-        dates that do not overlap. True keeps all.
+        As in `two_sample_test`; ``Comparison.noticed`` has what is left out.
     columns, drop
         Which columns of a table to take, or to leave out.
     missing
@@ -141,7 +141,7 @@ def compare(
             raise InputError("test and kernel are two names of one argument.", "Give {test} alone.", test=...)
         test = kernel
     automatic = isinstance(test, str) and test == "auto"
-    of_automatic = AutomaticOptions(paired, kernels, keep)
+    of_automatic = AutomaticOptions(paired, kernels)
     of_learned = LearnedOptions(criterion, train, swap, null, standardise, stability, learning)
     _check_unused(of_learned if automatic else of_automatic)
     check_reach(permutations, alpha, tests=1 + swap)
@@ -158,7 +158,19 @@ def compare(
     )
     with computing(max_memory, cluster, progress, threads, title="compare") as compute:
         request = Request(
-            X, Y, permutations, groups, strata, reading, compute, alpha, names, items, start, equal_groups
+            X,
+            Y,
+            permutations,
+            groups,
+            strata,
+            reading,
+            compute,
+            alpha,
+            names,
+            items,
+            start,
+            equal_groups,
+            check_keep(keep),
         )
         if automatic:
             return compare_automatically(request, of_automatic)

@@ -278,7 +278,7 @@ class Comparison(Shown):
     def advice(self, spell: Callable[[str, Any], str] = spell_keyword) -> list[str]:
         """What can be done about columns that were left out, in sentences."""
         said = []
-        counted, texts = self._left_out("disjoint ranges", "identifier"), self._left_out("free text")
+        counted, texts = self._left_out("identifier", "date"), self._left_out("free text")
         if counted:
             said.append(f"To compare {quote_names(counted)} nevertheless, give {spell('keep', counted)}.")
         if texts and self.items is None:

@@ -19,7 +19,7 @@ from ..stats.nulls.labels import as_labels
 from ..twosample.learned import run_learned_test
 from .comparison import Comparison
 from .crossfit import fold_auc
-from .notices import notice_shared
+from .notices import without_left_out
 from .reading import Standardise, prepare, take_items
 from .request import Request
 from .weights import find_weights
@@ -85,7 +85,7 @@ def compare_learned(request: Request, kernel: Any, options: LearnedOptions) -> C
         distance_name=test.kernel.distance_name,
         slices=(),
         weights=weights,
-        noticed=notice_shared(data.shared),
+        noticed=data.noticed,
         items=take_items(data.items, tested),
         notes=(*data.notes, *test.notes),
         settings=request.settings(
@@ -100,7 +100,7 @@ def compare_learned(request: Request, kernel: Any, options: LearnedOptions) -> C
         seconds=request.seconds,
         _witness=witness,
         _encoding=data.encoding,
-        _source=data.sources[0],
+        _source=without_left_out(data.sources[0], data.noticed),
     )
 
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import math
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from ..data import Source
 from ..data.arrays import Array
 from ..data.notices import Notice
-from ..data.shared import SharedRows
+from ..data.shared import SharedRows, describe_shared
 from ..data.source import Rows
 from ..data.tables import Table
 
-#: Equal rows in both samples are said from so many standard errors above what chance gives; in one, from this share.
-_ERRORS, _REPEATED = 2.5, 0.01
+#: Rows of one sample that repeat others are reported from this share on.
+_REPEATED = 0.01
 #: Rows repeat others more often than by chance from so many times what independent columns would give.
 _TIMES = 5
 
@@ -31,24 +31,9 @@ def notice_rows(hashes: Array, m: int, sources: tuple[Source, Source], names: tu
         How many rows X has.
     """
     of_x, of_y = hashes[:m], hashes[m:]
-    found = []
-    files = [Path(source.origin).resolve() if source.origin else None for source in sources]
-    same = len(of_x) == len(of_y) and bool((np.sort(of_x) == np.sort(of_y)).all())
-    if files[0] is not None and files[0] == files[1] and sources[0].origin == sources[1].origin:
-        found.append(Notice("same data", (), f"The same file was given twice: {sources[0].origin}.", count=m))
-    elif same:
-        found.append(Notice("same data", (), "Both samples have the same rows.", count=m))
+    both = describe_shared((of_x, of_y), [source.origin for source in sources], names)
+    found = [] if both is None else [Notice(both.kind, (), both.text, count=both.rows)]
     again = [len(part) - len(np.unique(part)) for part in (of_x, of_y)]
-    shared = int(np.isin(of_x, of_y).sum())
-    # Rows may also be equal by chance, where columns have few values: as often across the samples as within them.
-    n = len(of_y)
-    by_chance = (again[0] / m**2 + again[1] / n**2) * m * n
-    if not found and shared > by_chance + _ERRORS * math.sqrt(by_chance + shared):
-        text = (
-            f"{shared:,} of the {m:,} rows of {names[0]} are in {names[1]} too. Rows that both have were not drawn "
-            "independently: the test then sees less than there is."
-        )
-        found.append(Notice("shared rows", (), text, count=shared))
     for part, twice, name, source in zip((of_x, of_y), again, names, sources, strict=True):
         if _REPEATED * len(part) <= twice <= len(part) / 2 and twice > _TIMES * _equal_by_chance(source):
             text = (
@@ -82,3 +67,15 @@ def notice_shared(shared: SharedRows | None) -> tuple[Notice, ...]:
         return ()
     text = f"{shared} Equal rows are learned from or tested together."
     return (Notice("shared rows", (), text, count=shared.in_x),)
+
+
+def without_left_out(source: Source, noticed: Sequence[Notice]) -> Source:
+    """A source whose `like` reads further rows without the columns that were left out."""
+    left_out = {column for notice in noticed if notice.left_out for column in notice.columns}
+    if not left_out:
+        return source
+    options = source.options
+    if options.columns is not None:
+        wanted = tuple(name for name in options.columns if name not in left_out)
+        return replace(source, options=replace(options, columns=wanted))
+    return replace(source, options=replace(options, drop=(*(options.drop or ()), *sorted(left_out))))

@@ -12,13 +12,15 @@ from ..data import Encoding, Sample, Source
 from ..data.arrays import Array
 from ..data.labels import take_label_columns
 from ..data.mixed import display_names
+from ..data.notices import Notice, find_notices
 from ..data.options import ReadOptions
 from ..data.read import check_pair, open_pair
-from ..data.shared import SharedRows, find_shared_rows, hash_rows
+from ..data.shared import find_shared_rows, hash_rows
 from ..learning.splits import Split
 from ..stats.nulls import Binned, Null
 from ..twosample.learned import check_learned_null, split_samples
 from .exemplars import row_numbers
+from .notices import notice_shared
 from .request import Request
 
 if TYPE_CHECKING:
@@ -54,8 +56,8 @@ class Prepared:
         Which rows to learn from and which to test; with swapped halves, twice.
     items
         What to call the rows of the user's data by, if that was given.
-    shared
-        Rows that both samples have, if there are more than by coincidence.
+    noticed
+        What a person would notice first: rows that both samples have, columns that are left out.
     """
 
     sources: tuple[Source, Source]
@@ -64,7 +66,7 @@ class Prepared:
     null: Null
     splits: list[Split]
     items: Labels | None = None
-    shared: SharedRows | None = None
+    noticed: tuple[Notice, ...] = ()
 
     @property
     def names(self) -> tuple[str, str]:
@@ -133,7 +135,9 @@ def prepare(request: Request, how: LearnedOptions) -> Prepared:
     """Read, match, split and encode two samples for a learned test."""
     limit = request.reading.max_rows or ROWS
     opened = open_samples(request, replace(request.reading, max_rows=limit))
-    x, y = check_pair(*opened.sources)
+    names = request.names or display_names(opened.sources)
+    (x, y), noticed = find_notices(opened.sources, request.keep, names)
+    x, y = check_pair(x, y)
     x, y = _note_drawn(x, limit), _note_drawn(y, limit)
     null, (groups, strata) = how.null, (opened.of_rows(kind, (x, y)) for kind in ("groups", "strata"))
     chosen = "binned" if null == "binned" else "permutation"
@@ -150,7 +154,7 @@ def prepare(request: Request, how: LearnedOptions) -> Prepared:
     if how.standardise:
         samples = _as_single(samples[0]), _as_single(samples[1])
     called = check_items(opened.labels["items"], (x, y))
-    return Prepared((x, y), samples, encoding, relabelling, splits, called, shared)
+    return Prepared((x, y), samples, encoding, relabelling, splits, called, (*notice_shared(shared), *noticed))
 
 
 def columns_of(sample: Sample) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..data import Source
+from ..data.notices import Keep
 from ..data.options import ReadOptions
 from ..engine import Compute
 from .settings import Settings, design_of
@@ -18,8 +19,8 @@ class Request:
 
     Attributes
     ----------
-    reading
-        How they are read; checked.
+    reading, keep
+        How they are read, and columns to compare whatever they look like; checked.
     start
         When the call began.
     """
@@ -36,6 +37,7 @@ class Request:
     items: Any = None
     start: float = 0.0
     equal_groups: bool = False
+    keep: Keep = ()
 
     @property
     def seed(self) -> int:
@@ -63,6 +65,7 @@ class Request:
             rows=rows,
             kind=sources[0].kind,
             design=design_of(groups=self.groups, strata=self.strata, **(design or {}), equal_groups=self.equal_groups),
+            keep=self.keep if isinstance(self.keep, tuple) else (),
             reading=self.reading,
             **own,
         )

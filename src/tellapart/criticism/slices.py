@@ -53,7 +53,8 @@ class Slice(Shown):
     count_x, count_y
         How many rows were counted.
     pvalue
-        Adjusted for all slices: that any is named that is as frequent in both has probability at most α.
+        Adjusted for all slices by step-down maxT. The probability that any slice is named that is as frequent in both
+        samples is at most α if such slices also overlap each other in the same way in both.
     members_x, members_y
         Positions of all such rows in ``x`` and ``y`` of the comparison, those that were searched too; those where the
         witness function says most come first.

@@ -48,6 +48,8 @@ _MISSING = frozenset(
         "-1.#qnan",
     )
 )
+#: What is removed around a text.
+_BLANKS = " \t\u00a0"
 _BOOLEANS = {word: float(word.lower() == "true") for word in ("true", "True", "TRUE", "false", "False", "FALSE")}
 #: Characters of a cell that are shown.
 _LONGEST_CELL = 500
@@ -77,6 +79,8 @@ class Column:
         Significant bits of the type that numbers were stored in.
     remark
         How it was read, where that is worth saying.
+    how, texts
+        Of numbers or dates that were written as text: how they are written (see `Written`), and the column as text.
     """
 
     name: str
@@ -87,6 +91,8 @@ class Column:
     single: bool = False
     precision: int = DOUBLE
     remark: str = ""
+    how: str = ""
+    texts: Column | None = None
 
     def __len__(self) -> int:
         return len(self.values)
@@ -98,7 +104,7 @@ class Column:
 
     def take(self, rows: Array) -> Column:
         """Some of the rows."""
-        return replace(self, values=self.values[rows])
+        return replace(self, values=self.values[rows], texts=None if self.texts is None else self.texts.take(rows))
 
     def rounded(self, precision: int) -> Column:
         """The same column with numbers in the precision of another; see `round_array`."""
@@ -132,7 +138,7 @@ class Column:
     def as_kind(self, kind: ColumnKind) -> Column:
         """The same column as another kind, for a column with no value at all, or with yes and no as 1 and 0."""
         if kind == "text":
-            return replace(self, kind=kind, values=np.full(len(self), -1, np.int32))
+            return replace(self, kind=kind, values=np.full(len(self), -1, np.int32), texts=None)
         values = np.full(len(self), np.nan) if self.kind == "text" else self.values
         return replace(self, kind=kind, values=values, levels=())
 
@@ -165,17 +171,21 @@ def column_from_codes(name: str, codes: Array, levels: tuple[str, ...], *, categ
     """
     # Two levels may have one text: the categories 1 and "1".
     place: dict[str, int] = {"": -1}
-    merged = [place.setdefault(printable(level.strip()), len(place) - 1) for level in levels]
+    merged = [place.setdefault(printable(level.strip(_BLANKS)), len(place) - 1) for level in levels]
     del place[""]
     text = Column(name, "text", np.array([*merged, -1], dtype=np.int32)[codes], tuple(place), categorical)
     return text if categorical else read_texts(text)
 
 
-def read_texts(text: Column) -> Column:
-    """A column of texts as numbers, dates, or yes and no, if all texts are such; else as text."""
-    absent = [level for level in text.levels if stands_for_missing(level)]
-    there = [level for level in text.levels if not stands_for_missing(level)] if absent else text.levels
-    values, kind, remark = _read_levels(there)
+def read_texts(text: Column, how: str | None = None) -> Column:
+    """A column of texts as numbers, dates, or yes and no, if all texts that occur are such; else as text.
+
+    ``how`` is the way in which they are written, as `Column.how` says of another column; None to find it.
+    """
+    used = tuple(text.used_levels())
+    absent = [level for level in used if stands_for_missing(level)]
+    there = [level for level in used if not stands_for_missing(level)] if absent else used
+    values, kind, found, remark = _read_levels(there, how)
     if not len(values):
         width = code_width(text.levels)
         remark = "" if width is None else f"read as text: values such as {_first_code(text.levels)!r} begin with 0"
@@ -185,22 +195,23 @@ def read_texts(text: Column) -> Column:
         remark = f"{gaps}, and {remark}" if remark else gaps
     place = dict(zip(there, values, strict=True))
     lookup = np.array([*(place.get(level, np.nan) for level in text.levels), np.nan])
-    return Column(text.name, kind, lookup[text.values], single=kind == "boolean", remark=remark)
+    single, texts = kind == "boolean", replace(text, remark="")
+    return Column(text.name, kind, lookup[text.values], single=single, remark=remark, how=found, texts=texts)
 
 
-def _read_levels(levels: Sequence[str]) -> tuple[Sequence[float], ColumnKind, str]:
-    """The values of texts, what they are, and how they were read; no values if they are nothing but texts."""
-    if levels and all(map(is_iso_date, levels)):
+def _read_levels(levels: Sequence[str], how: str | None) -> tuple[Sequence[float], ColumnKind, str, str]:
+    """The values of texts, what they are, how they are written and were read; no values if they are only texts."""
+    if levels and how in (None, "iso") and all(map(is_iso_date, levels)):
         try:
-            return [parse_iso_date(level) for level in levels], "date", ""
+            return [parse_iso_date(level) for level in levels], "date", "iso", ""
         except ValueError:
             pass  # 2024-13-45 looks like a date, but is none
     if levels and all(level in _BOOLEANS for level in levels):
-        return [_BOOLEANS[level] for level in levels], "boolean", ""
-    written = read_written(levels)
+        return [_BOOLEANS[level] for level in levels], "boolean", "", ""
+    written = read_written(levels, None if how == "iso" else how)
     if written is None or written.problem:
-        return [], "text", ""
-    return written.values, written.kind, written.remark
+        return [], "text", "", ""
+    return written.values, written.kind, written.how, written.remark
 
 
 def stands_for_missing(text: str) -> bool:
@@ -242,23 +253,37 @@ def code_width(texts: Sequence[str]) -> int | None:
     return lengths.pop() if are_codes(texts) else None
 
 
-def as_codes(column: Column, width: int) -> Column | None:
-    """Whole numbers as codes of so many digits, where another file has codes; None where they are none.
+def as_codes(column: Column, width: int | None) -> Column | None:
+    """Whole numbers as text, of so many digits if another file has such codes; None where they are no whole numbers.
 
     >>> as_codes(Column("zip", "number", np.array([80331.0, 1234.0])), 5).levels
     ('01234', '80331')
     """
     there = column.values[~column.missing] if column.kind == "number" else np.empty(0)
-    if not len(there) or not ((there == np.rint(there)) & (there >= 0) & (there < 10.0**width)).all():
+    if not len(there) or not ((there == np.rint(there)) & np.isfinite(there)).all():
+        return None
+    if width is not None and not ((there >= 0) & (there < 10.0**width)).all():
         return None
     used, places = np.unique(there, return_inverse=True)
     codes = np.full(len(column), -1, np.int32)
     codes[~column.missing] = places.reshape(-1)
-    return Column(column.name, "text", codes, tuple(f"{int(value):0{width}d}" for value in used))
+    return Column(column.name, "text", codes, tuple(f"{int(value):0{width or 0}d}" for value in used))
 
 
 def _first_code(texts: Sequence[str]) -> str:
     return next(text for text in texts if text[0] == "0")
+
+
+def concatenate_columns(parts: Sequence[Column]) -> Column:
+    """Columns of one kind below each other."""
+    if len(parts) == 1:
+        return parts[0]
+    if parts[0].kind != "text":
+        return replace(parts[0], values=np.concatenate([part.values for part in parts]), texts=None)
+    levels = tuple(dict.fromkeys(level for part in parts for level in part.levels))
+    place = {level: k for k, level in enumerate(levels)}
+    codes = [np.array([*(place[level] for level in part.levels), -1], np.int32)[part.values] for part in parts]
+    return replace(parts[0], values=np.concatenate(codes), levels=levels)
 
 
 def _unreadable(name: str, label: str, what: str) -> InputTypeError:

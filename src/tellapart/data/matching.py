@@ -8,16 +8,14 @@ from dataclasses import replace
 import numpy as np
 from torch import Tensor
 
-from .._util.errors import InputError, Note
-from .columns import Column, as_codes, code_width
+from .._util.errors import InputError
+from .columns import Column
 from .images import Images, know_white, match_ranges
 from .precision import coarsest, precision_of, round_array
 from .source import Rows, Source
-from .tables import Table, describe_running, is_row_number, quote_names
+from .tables import Table, quote_names
+from .together import agree_tables
 from .vectors import vector_lengths
-
-#: Rows below which increasing numbers may be chance.
-_COUNTED = 8
 
 
 def match(x: Source, y: Source) -> tuple[Source, Source]:
@@ -44,11 +42,12 @@ def match(x: Source, y: Source) -> tuple[Source, Source]:
         )
     if x.features is None:
         check_schema(x, y)
+        x, y = agree_tables((x, y))
     return match_checked(x, y)
 
 
 def match_checked(x: Source, y: Source) -> tuple[Source, Source]:
-    """`match` for sources whose schema is checked already."""
+    """`match` for sources whose schema is checked already, and whose columns were read in one way."""
     if x.features is not None and y.features is not None:
         return _match_features(x, y, x.features, y.features)
     a, b = x.content, y.content
@@ -164,15 +163,8 @@ def _match_tables(x: Source, y: Source, a: Table, b: Table) -> tuple[Source, Sou
     firsts, seconds, differ = [], [], []
     for first in a.columns:
         second = by_name[first.name]
-        # A column without any value has no type of its own, and yes and no are numbers where the other has numbers.
-        first, second = _as_codes_too(first, second)
         if first.kind != second.kind:
-            if first.missing.all() or (first.kind, second.kind) == ("boolean", "number"):
-                first = first.as_kind(second.kind)
-            elif second.missing.all() or (first.kind, second.kind) == ("number", "boolean"):
-                second = second.as_kind(first.kind)
-            else:
-                differ.append(f"{first.name!r} ({_give_example(first)} and {_give_example(second)})")
+            differ.append(f"{first.name!r} ({_give_example(first)} and {_give_example(second)})")
         precision = min(first.precision, second.precision)
         firsts.append(first.rounded(precision))
         seconds.append(second.rounded(precision))
@@ -183,28 +175,7 @@ def _match_tables(x: Source, y: Source, a: Table, b: Table) -> tuple[Source, Sou
             "Correct these values, or leave the columns out with {drop}.",
             drop=...,
         )
-    counters = [
-        Note(
-            f"The column {first.name!r} {describe_running(first.values)}.",
-            "If it has no meaning, leave it out with {drop}.",
-            drop=first.name,
-        )
-        for first, second in zip(firsts, seconds, strict=True)
-        if min(len(x), len(y)) >= _COUNTED
-        and all(c.kind == "number" and is_row_number(c.values) for c in (first, second))
-    ]
-    x = replace(x, content=Table(tuple(firsts)), notes=_add_notes(x.notes, *counters))
-    return x, replace(y, content=Table(tuple(seconds)))
-
-
-def _as_codes_too(first: Column, second: Column) -> tuple[Column, Column]:
-    """Numbers as codes where the other sample has codes: a file may have no postcode that begins with 0."""
-    for text, number in ((first, second), (second, first)):
-        width = code_width(text.levels) if text.kind == "text" and number.kind == "number" else None
-        codes = None if width is None else as_codes(number, width)
-        if codes is not None:
-            return (text, codes) if text is first else (codes, text)
-    return first, second
+    return replace(x, content=Table(tuple(firsts))), replace(y, content=Table(tuple(seconds)))
 
 
 def _match_images(x: Source, y: Source, a: Images, b: Images) -> tuple[Source, Source]:

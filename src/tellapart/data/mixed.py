@@ -12,16 +12,15 @@ import numpy as np
 from .._util.errors import InputError, note_after
 from .._util.text import printable, shorten
 from .arrays import LARGEST, Array, too_large
-from .columns import Column, ColumnKind
+from .columns import ColumnKind, concatenate_columns
 from .encoding import Encoding
 from .images import LOOKED_AT, Images, note_odd_pixels, pixel_names
 from .lazy import Points
-from .matching import match
-from .notices import Keep, check_known, find_notices, note_left_out, note_reordered_columns
+from .notices import Keep, check_known, leave_out
 from .options import ReadOptions
 from .paths import is_path
 from .points import agree, open_rows
-from .read import check_content, check_pair, open_pair, open_source, read_with
+from .read import check_sources, keep_pairs, open_together
 from .sample import Kind, Sample, are_usable
 from .scaling import LONGEST_NAME, Levels
 from .source import Rows, Source
@@ -100,7 +99,12 @@ class Mixed:
 
 
 def open_mixed(
-    data: Sequence[Any], names: Sequence[str], options: ReadOptions, at_least: int = 2, keep: Keep = True
+    data: Sequence[Any],
+    names: Sequence[str],
+    options: ReadOptions,
+    at_least: int = 2,
+    keep: Keep = (),
+    labels: Array | None = None,
 ) -> Mixed:
     """Samples that can be compared. Numbers are neither standardised nor, where they may stay in their files, read.
 
@@ -115,8 +119,10 @@ def open_mixed(
     at_least
         How many rows each needs.
     keep
-        Of one or two tables, the columns to compare whatever they look like: others that are better left out are, and a
-        note says so. True for all.
+        Of tables, the columns to compare whatever they look like: others are left out by the rule of `left_out`, and
+        notes say which. True for all.
+    labels
+        Of one sample that is several, which of these each row of the user's data belongs to.
 
     Examples
     --------
@@ -136,7 +142,7 @@ def open_mixed(
         check_known(keep, [unit.name for unit in units])
         odd = next(filter(None, (_note_odd(part, shape) for part in points)), ())
         return Mixed(tuple(points), units, shape, (None,) * len(data), called, odd)
-    sources, notes = _read_sources(data, names, options, keep)
+    sources, notes = _read_sources(data, names, options, keep, labels)
     mixed = mix_sources(sources, names, at_least)[0]
     return replace(mixed, notes=(*notes, *mixed.notes))
 
@@ -181,37 +187,16 @@ def _check_size(source: Source, sample: Sample) -> None:
 
 
 def _read_sources(
-    data: Sequence[Any], names: Sequence[str], options: ReadOptions, keep: Keep
+    data: Sequence[Any], names: Sequence[str], options: ReadOptions, keep: Keep, labels: Array | None
 ) -> tuple[list[Source], tuple[str, ...]]:
     """Sources that are matched, and notes on the columns that they are without."""
-    if len(data) == 2:
-        opened = open_pair(data[0], data[1], (names[0], names[1]), options)
-        chosen, notes = _leave_out(opened, keep, options.paired)
-        return list(check_pair(*chosen, options.paired)), notes
-    if len(data) == 1:
-        # Beside itself: what is left out of one table does not depend on which row is of which sample.
-        source = open_source(data[0], names[0], options)
-        (alone, _), notes = _leave_out((source, source), keep, False)
-        return [check_content(alone)], notes
-    sources = [read_with(part, name, options) for part, name in zip(data, names, strict=True)]
-    first = sources[0]
-    for other in sources[1:]:
-        first = match(first, other)[0]
-    return [first, *(match(first, other)[1] for other in sources[1:])], ()
-
-
-def _leave_out(
-    opened: tuple[Source, Source], keep: Keep, paired: bool
-) -> tuple[tuple[Source, Source], tuple[str, ...]]:
-    """Two tables without the columns that are better left out, and notes on these; all else as it is."""
-    if keep is True:
-        return opened, ()
-    if not all(isinstance(source.content, Table) for source in opened):
-        check_known(keep, opened[0].columns)
-        return opened, ()
-    chosen, noticed = find_notices(opened, keep, display_names(opened))
-    out = [name for notice in noticed if notice.left_out for name in notice.columns]
-    return chosen, (*note_left_out(noticed), *(note_reordered_columns(*opened, out) if paired else ()))
+    opened = open_together(data, names, options)
+    sizes = None
+    if labels is not None and len(labels) > int(opened[0].numbers.max(initial=-1)):
+        sizes = np.unique(labels[opened[0].numbers], return_counts=True)[1].tolist()
+    chosen, notes = leave_out(opened, keep, display_names(opened), options.paired, sizes)
+    sources = check_sources(chosen)
+    return list(keep_pairs(*sources)) if options.paired else sources, notes
 
 
 def _concatenate(sources: Sequence[Source]) -> Source:
@@ -222,20 +207,11 @@ def _concatenate(sources: Sequence[Source]) -> Source:
     if isinstance(first.content, Table):
         tables = [source.content for source in sources if isinstance(source.content, Table)]
         columns = zip(*(table.columns for table in tables), strict=True)
-        return Source(Table(tuple(_concatenate_columns(parts) for parts in columns)), options=first.options)
+        return Source(Table(tuple(concatenate_columns(parts) for parts in columns)), options=first.options)
     contents = [source.content for source in sources if isinstance(source.content, Rows)]
     return Source(
         replace(contents[0], values=np.concatenate([part.values for part in contents])), options=first.options
     )
-
-
-def _concatenate_columns(parts: Sequence[Column]) -> Column:
-    if parts[0].kind != "text":
-        return replace(parts[0], values=np.concatenate([part.values for part in parts]))
-    levels = tuple(dict.fromkeys(level for part in parts for level in part.levels))
-    place = {level: k for k, level in enumerate(levels)}
-    codes = [np.array([*(place[level] for level in part.levels), -1], np.int32)[part.values] for part in parts]
-    return replace(parts[0], values=np.concatenate(codes), levels=levels)
 
 
 def _are_images(sources: Sequence[Source]) -> bool:

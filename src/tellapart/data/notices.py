@@ -1,4 +1,4 @@
-"""What a person would notice first of columns, and which are better left out: ids, running numbers, disjoint dates."""
+"""What is seen of columns without a test, and the samples without those that are left out."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 
 from .._util.errors import InputError, Note
 from .arrays import Array
-from .columns import Column
+from .columns import Column, concatenate_columns
 from .features import NGRAMS
-from .running import YEAR, is_called_id
+from .left_out import ROWS, find_reason
 from .source import Rows, Source
-from .tables import Table, as_names, describe_running, did_you_mean, is_identifier, is_row_number, quote_names
+from .tables import Table, as_names, did_you_mean, quote_names
 
 NoticeKind: TypeAlias = Literal[
     "same data",
@@ -23,6 +23,7 @@ NoticeKind: TypeAlias = Literal[
     "duplicated rows",
     "disjoint ranges",
     "identifier",
+    "date",
     "free text",
     "constant",
     "new categories",
@@ -31,14 +32,8 @@ NoticeKind: TypeAlias = Literal[
 #: Columns that are compared whatever they look like; True for all.
 Keep: TypeAlias = tuple[str, ...] | bool
 
-#: Rows of each sample from which ranges mean something.
-_ROWS = 8
 #: Ranges are disjoint where at most this share of the rows lies within the range of the other sample.
 _OVERLAP = 0.01
-#: Whole numbers of a column that is called an id, of which this share differ, are ids.
-_COUNTED = 0.9
-#: Years.
-_YEARS = (1800, 2200)
 #: Categories that are shown.
 _SHOWN = 5
 #: Pairs from which it is no coincidence that both samples have the same values.
@@ -53,8 +48,8 @@ class Notice:
     ----------
     kind
         ``"same data"``, ``"shared rows"`` (equal rows in both samples), ``"duplicated rows"`` (within one),
-        ``"disjoint ranges"``, ``"identifier"`` (a number that counts or names rows), ``"free text"``, ``"constant"``,
-        ``"new categories"`` or ``"renamed columns"``.
+        ``"disjoint ranges"``, ``"identifier"`` (a number that counts or names rows), ``"date"``, ``"free text"``,
+        ``"constant"``, ``"new categories"`` or ``"renamed columns"``.
     columns
         The columns it is about.
     text
@@ -97,48 +92,80 @@ def check_known(keep: Keep, columns: Sequence[str]) -> None:
 
 
 def find_notices(
-    sources: tuple[Source, Source], keep: Keep, names: Sequence[str]
-) -> tuple[tuple[Source, Source], list[Notice]]:
-    """Notices about columns, and the sources without those that are better left out.
-
-    The level of a test of the other columns is hardly touched: it grows by no more than the probability that labels
-    alone make the choice, as where dates do not overlap. Of eight rows against eight that is 2 / C(16, 8) = 0.00016, of
-    eight pairs 2 / 2⁸, and of ever more rows it vanishes.
+    sources: Sequence[Source], keep: Keep, names: Sequence[str], sizes: Sequence[int] | None = None
+) -> tuple[tuple[Source, ...], list[Notice]]:
+    """Notices about columns, and the sources without those that are left out by the rule of `left_out`.
 
     Parameters
     ----------
     sources
-        Two sources with the same columns, whose values need not be checked.
+        One or more sources with the same columns, each read in one way, whose values need not be checked.
     keep
         Columns that are compared whatever they look like; True for all.
     names
         What to call the samples.
+    sizes
+        How many rows the samples have, if they are all in one source.
     """
-    x, y = sources
-    check_known(keep, x.columns)
-    found = [*_renamed(x, y)]
+    check_known(keep, sources[0].columns)
+    sizes = [len(source) for source in sources] if sizes is None else sizes
+    found = [*_renamed(sources)]
     out: list[str] = []
-    for name, first, second in _columns(x, y):
-        notice = _notice_of_column(name, first, second, names)
+    for name, columns in _columns(sources):
+        notice = _notice_of_column(name, columns, names, sizes)
         if notice is None:
             continue
         kept = keep is True or (isinstance(keep, tuple) and name in keep)
-        if notice.left_out and not kept:
+        if notice.left_out and not kept and isinstance(sources[0].content, Table):
             out.append(name)
         else:
             notice = replace(notice, left_out=False)
         found.append(notice)
-    if out and len(out) == len(x.columns):
+    if out and len(out) == len(sources[0].columns):
         # Something has to be compared.
         out, found = [], [replace(notice, left_out=False) for notice in found]
     found = [replace(n, text=f"{n.text} {_left_out(n)}") if n.kind in _SUSPECT else n for n in found]
-    return (_without(x, out), _without(y, out)), found
+    return tuple(_without(source, out) for source in sources), found
 
 
-_SUSPECT = ("disjoint ranges", "identifier", "free text", "constant")
+_SUSPECT = ("disjoint ranges", "identifier", "date", "free text", "constant")
 
 
-def note_left_out(noticed: Sequence[Notice]) -> tuple[str, ...]:
+def leave_out(
+    sources: Sequence[Source],
+    keep: Keep,
+    names: Sequence[str],
+    paired: bool = False,
+    sizes: Sequence[int] | None = None,
+) -> tuple[tuple[Source, ...], tuple[str, ...]]:
+    """Tables without the columns that are left out, and notes on these; all else as it is."""
+    if keep is True:
+        return tuple(sources), ()
+    if not all(isinstance(source.content, Table) for source in sources):
+        check_known(keep, sources[0].columns)
+        return tuple(sources), ()
+    chosen, noticed = find_notices(sources, keep, names, sizes)
+    out = [name for notice in noticed if notice.left_out for name in notice.columns]
+    return chosen, (*note_left_out(noticed), *(note_reordered_columns(sources[0], sources[1], out) if paired else ()))
+
+
+def leave_out_alone(source: Source, keep: Keep) -> tuple[Source, tuple[str, ...], tuple[str, ...]]:
+    """A reference without the columns that are left out, their names, and notes.
+
+    What is constant in a reference is compared: a batch in which it varies has changed.
+    """
+    if keep is True or not isinstance(source.content, Table):
+        check_known(keep, source.columns)
+        return source, (), ()
+    _, noticed = find_notices((source,), keep, (source.name,))
+    out = [notice for notice in noticed if notice.left_out and notice.kind != "constant"]
+    names = tuple(notice.columns[0] for notice in out)
+    if len(names) == len(source.columns):
+        return source, (), ()
+    return _without(source, list(names)), names, note_left_out(out, "keep_columns")
+
+
+def note_left_out(noticed: Sequence[Notice], option: str = "keep") -> tuple[str, ...]:
     """What to say of columns that were left out, and how to compare them nevertheless; constant ones in one sentence.
 
     >>> note_left_out([Notice("identifier", ("id",), "'id' counts the rows. It is left out.", left_out=True)])
@@ -153,7 +180,7 @@ def note_left_out(noticed: Sequence[Notice]) -> tuple[str, ...]:
             advice = "To compare it alone, as text, give {columns} and {features}."
             said.append(Note(notice.text, advice, columns=name, features=NGRAMS))
         elif notice.kind != "constant":
-            said.append(Note(notice.text, "To compare it nevertheless, give {keep}.", keep=name))
+            said.append(Note(notice.text, f"To compare it nevertheless, give {{{option}}}.", **{option: name}))
     if len(constant) > 1:
         names = quote_names(name for notice in constant for name in notice.columns)
         return (*said, f"{names} have the same value in every row. They are left out.")
@@ -171,7 +198,7 @@ def note_reordered(name: str, x: Array, y: Array) -> tuple[str, ...]:
 def note_reordered_columns(x: Source, y: Source, names: Sequence[str]) -> tuple[str, ...]:
     """`note_reordered` for some columns of two tables."""
     found: list[str] = []
-    for name, first, second in _columns(x, y):
+    for name, (first, second) in _columns((x, y)):
         if name in names and first.kind == second.kind:
             of_x, of_y = first.values, second.values
             if first.kind == "text":
@@ -190,62 +217,58 @@ def _is_reordered(first: Array, second: Array) -> bool:
     return same and len(distinct) >= max(_FEWEST_PAIRS, len(first) / 2)
 
 
-def _columns(x: Source, y: Source) -> Iterator[tuple[str, Column, Column]]:
-    """Columns of both, by name, as they came; none where a function of them is compared, which needs them all."""
-    if x.options.features is not None:
+def _columns(sources: Sequence[Source]) -> Iterator[tuple[str, list[Column]]]:
+    """Columns of all samples, by name; none where a function of them is compared, which needs them all."""
+    if sources[0].options.features is not None:
         return
-    if isinstance(x.content, Table) and isinstance(y.content, Table):
-        others = {column.name: column for column in y.content.columns}
-        for column in x.content.columns:
-            if column.name in others:
-                yield column.name, column, others[column.name]
-    elif isinstance(x.content, Rows) and isinstance(y.content, Rows):
-        for k, name in enumerate(x.columns):
-            first, second = (np.asarray(part.content.values[:, k], float) for part in (x, y))  # type: ignore[union-attr]
-            yield name, Column(name, "number", first), Column(name, "number", second)
+    contents = [source.content for source in sources]
+    tables = [content for content in contents if isinstance(content, Table)]
+    rows = [content for content in contents if isinstance(content, Rows)]
+    if len(tables) == len(sources):
+        others = [{column.name: column for column in table.columns} for table in tables[1:]]
+        for column in tables[0].columns:
+            if all(column.name in other for other in others):
+                yield column.name, [column, *(other[column.name] for other in others)]
+    elif len(rows) == len(sources):
+        for k, name in enumerate(sources[0].columns):
+            yield name, [Column(name, "number", np.asarray(part.values[:, k], float)) for part in rows]
 
 
-def _notice_of_column(name: str, x: Column, y: Column, names: Sequence[str]) -> Notice | None:
+def _notice_of_column(
+    name: str, columns: Sequence[Column], names: Sequence[str], sizes: Sequence[int]
+) -> Notice | None:
     """What is to be said of one column."""
-    if x.kind != y.kind or min(len(x), len(y)) < _ROWS:
+    if len({column.kind for column in columns}) > 1 or min(sizes) < ROWS:
         return None
-    if x.kind == "text":
-        return _notice_of_text(name, x, y, names)
+    reason = find_reason(concatenate_columns(columns), sizes)
+    if reason is not None:
+        return Notice(reason.kind, (name,), reason.text, left_out=True)
+    if len(columns) != 2:
+        return None
+    x, y = columns
+    return _new_categories(name, x, y, names) if x.kind == "text" else _disjoint_ranges(name, x, y, names)
+
+
+def _disjoint_ranges(name: str, x: Column, y: Column, names: Sequence[str]) -> Notice | None:
+    """A difference that no test is needed for."""
     of_x, of_y = x.values[~x.missing], y.values[~y.missing]
-    if not len(of_x) or not len(of_y) or not (np.isfinite(of_x).all() and np.isfinite(of_y).all()):
+    if (
+        x.kind == "boolean"
+        or min(len(of_x), len(of_y)) < ROWS
+        or not (np.isfinite(of_x).all() and np.isfinite(of_y).all())
+    ):
         return None
-    low, high = (f(*(getattr(part, f.__name__)() for part in (of_x, of_y))) for f in (min, max))
-    if low == high and not x.missing.any() and not y.missing.any():
-        return Notice("constant", (name,), f"{name!r} is {x.cell(0)} in every row.", left_out=True)
-    if x.kind == "boolean":
+    if max(_share_within(of_x, of_y), _share_within(of_y, of_x)) > _OVERLAP:
         return None
-    whole = bool((of_x == np.rint(of_x)).all() and (of_y == np.rint(of_y)).all())
-    distinct = min(len(np.unique(part)) / len(part) for part in (of_x, of_y)) if whole else 0.0
-    called = is_called_id(name)
-    counted = whole and is_row_number(x.values) and is_row_number(y.values)
-    within = max(_share_within(of_x, of_y), _share_within(of_y, of_x))
-    if within <= _OVERLAP and min(len(of_x), len(of_y)) >= _ROWS:
-        ranges = ", ".join(
-            f"{_show(x, part.min())} to {_show(x, part.max())} in {sample}"
-            for part, sample in zip((of_x, of_y), names, strict=True)
-        )
-        # Anything else that is so far apart is a difference to be found: a measurement in other units, or broken.
-        year = bool(YEAR.search(name)) and _YEARS[0] <= low and high <= _YEARS[1]
-        out = x.kind == "date" or counted or (whole and (year or (called and distinct >= _COUNTED)))
-        return Notice("disjoint ranges", (name,), f"The ranges of {name!r} do not overlap: {ranges}.", left_out=out)
-    if x.kind == "number" and whole and distinct == 1.0 and (counted or called):
-        what = describe_running(x.values) if counted else "is different in every row"
-        return Notice("identifier", (name,), f"{name!r} {what}.", left_out=True)
-    return None
+    ranges = ", ".join(
+        f"{_show(x, part.min())} to {_show(x, part.max())} in {sample}"
+        for part, sample in zip((of_x, of_y), names, strict=True)
+    )
+    return Notice("disjoint ranges", (name,), f"The ranges of {name!r} do not overlap: {ranges}.")
 
 
-def _notice_of_text(name: str, x: Column, y: Column, names: Sequence[str]) -> Notice | None:
-    if is_identifier(x) or is_identifier(y):
-        text = f"{name!r} holds text that is nearly always different (free text or identifiers)."
-        return Notice("free text", (name,), text, left_out=True)
+def _new_categories(name: str, x: Column, y: Column, names: Sequence[str]) -> Notice | None:
     of_x, of_y = x.used_levels(), y.used_levels()
-    if len(set(of_x) | set(of_y)) == 1 and not x.missing.any() and not y.missing.any():
-        return Notice("constant", (name,), f"{name!r} is {next(iter(of_x))!r} in every row.", left_out=True)
     parts = []
     for here, there, own, other in ((of_y, of_x, names[1], names[0]), (of_x, of_y, names[0], names[1])):
         new = sorted((level for level in here if level not in there), key=lambda level: -here[level])
@@ -263,16 +286,16 @@ def _share_within(values: Array, others: Array) -> float:
 
 
 def _show(column: Column, value: float) -> str:
-    return replace(column, values=np.array([value])).cell(0)
+    return replace(column, values=np.array([value]), texts=None).cell(0)
 
 
 def _left_out(notice: Notice) -> str:
     return "It is left out." if notice.left_out else "It is compared."
 
 
-def _renamed(x: Source, y: Source) -> Iterator[Notice]:
+def _renamed(sources: Sequence[Source]) -> Iterator[Notice]:
     """Columns of one name, which got numbers."""
-    for source in (x, y):
+    for source in sources:
         again = [name for name in source.columns if re.search(r" \(\d+\)$", name)]
         known = set(source.columns)
         renamed = tuple(name for name in again if name.rsplit(" (", 1)[0] in known)

@@ -44,6 +44,7 @@ class ReadOptions:
 
     ``paired`` is set by those who compare pairs: what is dropped of one sample is then dropped of the other.
     ``unlabelled`` is set by those who take labels from columns: with ``missing="drop"``, rows without one are dropped.
+    ``texts`` are columns of a file of text that stay text, to be read together with those of other samples.
     """
 
     columns: tuple[str, ...] | None = None
@@ -58,6 +59,7 @@ class ReadOptions:
     max_memory: int | None = None
     paired: bool = False
     unlabelled: tuple[Unlabelled, ...] = field(default=(), compare=False)
+    texts: tuple[str, ...] = ()
 
     @property
     def given(self) -> list[str]:

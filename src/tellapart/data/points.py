@@ -11,16 +11,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .._util.errors import InputError
+from .._util.errors import InputError, note_after
 from .formats import find_format
 from .formats.arrays import Arrays
 from .formats.parquet import Parts
 from .lazy import Lazy, Points, Stored
+from .notices import Keep, check_known, leave_out
 from .options import ReadOptions, check_reading
 from .pairs import Standardise, encode_numbers, encode_pair
 from .paths import check_path
 from .precision import Precision, coarsest, precision_of, round_tensor
-from .read import make_request, read_pair_with, read_with, use_format
+from .read import check_pair, make_request, open_pair, read_with, use_format
 from .sample import Sample, check_values, float_tensor
 from .source import Source
 from .stores import Spooled
@@ -95,7 +96,7 @@ def as_pair(
     >>> x.values.shape, y.values.shape
     (torch.Size([2, 1]), torch.Size([1, 1]))
     """
-    return _as_pair(X, Y, at_least, names, dtype, standardise, _check_options(reading))
+    return _as_pair(X, Y, at_least, names, dtype, standardise, _check_options(reading))[0]
 
 
 def as_points(
@@ -119,7 +120,7 @@ def as_points(
     paired
         Whether row i of X and row i of Y belong together.
     """
-    x, y, _ = open_points(X, Y, _check_options(reading), at_least, names, standardise, paired)
+    x, y, _ = open_points(X, Y, _check_options(reading), at_least, names, standardise, paired, keep=True)
     return x, y
 
 
@@ -131,22 +132,21 @@ def open_points(
     names: tuple[str, str],
     standardise: Standardise,
     paired: bool,
+    keep: Keep = (),
 ) -> tuple[Points, Points, tuple[str, ...]]:
-    """The same for options that are checked, and notes on what was done to the samples."""
+    """The same for options that are checked, without the columns that are left out; and notes on the samples."""
     options = replace(options, paired=paired)
     for data, name in zip((X, Y), names, strict=True):
         check_path(data, name)
-    x: Points | None = _open_lazy(X, names[0], options, standardise)
-    y: Points | None = _open_lazy(Y, names[1], options, standardise)
+    x: Points | None = _open_lazy(X, names[0], options, standardise, keep)
+    y: Points | None = _open_lazy(Y, names[1], options, standardise, keep)
     if x is not None and y is None:
         y = _points_from_memory(Y, names[1], options)
     elif y is not None and x is None:
         x = _points_from_memory(X, names[0], options)
     if x is None or y is None:
-        pair = _as_pair(X, Y, at_least, names, None, standardise, options)
-        sources = [part.shown for part in pair if isinstance(part.shown, Source)]
-        notes = dict.fromkeys(f"{source.label}: {note}" for source in sources for note in source.notes)
-        return pair[0].values, pair[1].values, tuple(notes)
+        pair, notes = _as_pair(X, Y, at_least, names, None, standardise, options, keep)
+        return pair[0].values, pair[1].values, notes
     if isinstance(y, Lazy):
         y = _reorder_columns(x, y, names)
     _check_alike(x, y, names, at_least)
@@ -216,10 +216,12 @@ def _as_pair(
     dtype: torch.dtype | None,
     standardise: Standardise,
     options: ReadOptions,
-) -> tuple[Sample, Sample]:
+    keep: Keep = True,
+) -> tuple[tuple[Sample, Sample], tuple[str, ...]]:
     if standardise not in ("auto", True, False):
         raise InputError(f"standardise={standardise!r} is not known. Choose 'auto', True or False.")
     x, y = (_from_memory(data, name, options) for data, name in zip((X, Y), names, strict=True))
+    notes: tuple[str, ...] = ()
     encoded = False
     if x is None or y is None or standardise is True:
         pinned = [name for data, name in zip((X, Y), names, strict=True) if _is_pinned(data)]
@@ -229,14 +231,20 @@ def _as_pair(
             x, y = _as_sample(X, names[0], options), _as_sample(Y, names[1], options)
         else:
             encoded = True
-            x, y = encode_pair(*read_pair_with(X, Y, names, options), standardise)
+            (first, second), notes = leave_out(open_pair(X, Y, names, options), keep, names, options.paired)
+            first, second = check_pair(first, second, options.paired)
+            own = (note_after(f"{source.label}: ", note) for source in (first, second) for note in source.notes)
+            notes = tuple(dict.fromkeys((*notes, *own)))
+            x, y = encode_pair(first, second, standardise)
             x, y = replace(x, from_tensor=_is_tensor(X)), replace(y, from_tensor=_is_tensor(Y))
+    else:
+        check_known(keep, x.names or tuple(map(str, range(x.values[:1].numel()))))
     y = _match_names(x, y, names)
     _check_alike(x.values, y.values, names, at_least)
     if dtype is not None:
-        return replace(x, values=x.values.to(dtype)), replace(y, values=y.values.to(dtype))
-    first, second = to_common_type([x.values, y.values], None if encoded else [X, Y])
-    return replace(x, values=first), replace(y, values=second)  # type: ignore[arg-type]
+        return (replace(x, values=x.values.to(dtype)), replace(y, values=y.values.to(dtype))), notes
+    of_x, of_y = to_common_type([x.values, y.values], None if encoded else [X, Y])
+    return (replace(x, values=of_x), replace(y, values=of_y)), notes  # type: ignore[arg-type]
 
 
 def _as_sample(data: Any, name: str, options: ReadOptions) -> Sample:
@@ -259,12 +267,13 @@ def _from_memory(data: Any, name: str, options: ReadOptions) -> Sample | None:
     return Sample(values, from_tensor=isinstance(data, Tensor))
 
 
-def _open_lazy(data: Any, name: str, options: ReadOptions, standardise: Standardise) -> Lazy | None:
+def _open_lazy(data: Any, name: str, options: ReadOptions, standardise: Standardise, keep: Keep = True) -> Lazy | None:
     if options.change_rows or standardise is True or isinstance(data, (Tensor, Source, Sample)):
         return None
     request = make_request(data, name, options)
     entry = find_format(request)
-    if entry.tabular and standardise == "auto":
+    # What a table is without is known once all of it is read.
+    if entry.tabular and (standardise == "auto" or keep is not True):
         return None
     return use_format(request, entry.open_lazy)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -17,6 +17,7 @@ from .arrays import Array, as_array, check_exact, check_finite, check_rows, iter
 from .columns import Column
 from .features import apply_features
 from .formats import Opened, Request, find_format
+from .formats.delimited import Delimited
 from .images import Images, as_images, note_odd_pixels
 from .lazy import Lazy
 from .limits import check_memory
@@ -27,6 +28,8 @@ from .sampling import choose_rows
 from .source import Rows, Source
 from .stores import naming_file, unchanged
 from .tables import Table, check_table, select_columns
+from .together import agree_tables, check_together, notes_of_reading
+from .together import read_like as read_column_like
 
 T = TypeVar("T")
 
@@ -63,8 +66,9 @@ def read(
     columns, drop
         Which columns of a table to take, or to leave out.
     missing
-        What to do about missing values: complain (``"error"``); compare what is missing too (``"indicator"``, see
-        `Encoding`); or drop these rows (``"drop"``).
+        What to do about missing values: raise an error (``"error"``); compare what is missing too (``"indicator"``,
+        see `Encoding`); or drop these rows (``"drop"``). Empty texts are missing. Words such as NA, NaN, None and null
+        are missing in a column whose other texts are all numbers, dates, or true and false; else they are texts.
     image_shape
         Declares that rows of numbers are the pixels of images of this shape, such as (28, 28).
     image_size
@@ -118,6 +122,22 @@ def read_with(data: Any, name: str, options: ReadOptions) -> Source:
     return check_content(open_source(data, name, options))
 
 
+def read_like(source: Source, data: Any, name: str) -> Source:
+    """Read all rows of other data as those of a source were: its options, and how its texts were read."""
+    known = {c.name: c for c in source.content.columns} if isinstance(source.content, Table) else {}
+    texts = tuple(column.name for column in known.values() if column.kind == "text" or column.how)
+    found = open_source(data, name, replace(source.options, max_rows=None, unlabelled=(), texts=texts))
+    if isinstance(found.content, Table) and not isinstance(data, Source):
+        columns = [
+            read_column_like(column, known[column.name].kind, known[column.name].how)
+            if column.name in known
+            else column
+            for column in found.content.columns
+        ]
+        found = replace(found, content=Table(tuple(columns)))
+    return check_content(found)
+
+
 def read_pair(X: Any, Y: Any, names: tuple[str, str] = ("X", "Y"), **reading: Any) -> tuple[Source, Source]:
     """Read two samples and match them. Whether they can be compared at all is asked before their values are looked at.
 
@@ -137,26 +157,46 @@ def read_pair_with(X: Any, Y: Any, names: tuple[str, str], options: ReadOptions)
 
 
 def open_pair(X: Any, Y: Any, names: tuple[str, str], options: ReadOptions) -> tuple[Source, Source]:
-    """Two sources with the same columns, whose values have not been looked at unless they were sources before."""
-    pairs = tuple(zip((X, Y), names, strict=True))
-    for data, name in pairs:
-        check_path(data, name)
-    x, y = (open_source(data, name, options) for data, name in pairs)
-    if _are_plain(x, y):
-        check_schema(x, y)
-    x, y = (
-        replace(source, name=name, checked=True) if isinstance(data, Source) else source
-        for source, (data, name) in zip((x, y), pairs, strict=True)
-    )
+    """`open_together` for two."""
+    x, y = open_together((X, Y), names, options)
     return x, y
 
 
+def open_together(data: Sequence[Any], names: Sequence[str], options: ReadOptions) -> tuple[Source, ...]:
+    """Sources with the same columns, each read in one way, whose values have not been looked at.
+
+    Those that were sources before are ``checked``.
+    """
+    for part, name in zip(data, names, strict=True):
+        check_path(part, name)
+    sources = [open_source(part, name, options) for part, name in zip(data, names, strict=True)]
+    if _are_plain(sources):
+        for other in sources[1:]:
+            check_schema(sources[0], other)
+    sources = [
+        replace(source, name=name, checked=True) if isinstance(part, Source) else source
+        for source, part, name in zip(sources, data, names, strict=True)
+    ]
+    return agree_tables(sources, _reread)
+
+
 def check_pair(x: Source, y: Source, paired: bool = False) -> tuple[Source, Source]:
-    """What `open_pair` gave, with values that are checked, and matched; of pairs, those that are whole."""
-    plain = _are_plain(x, y)
-    x, y = (source if source.checked else replace(check_content(source), checked=True) for source in (x, y))
-    pair = match_checked(x, y) if plain else match(x, y)
-    return keep_pairs(*pair) if paired else pair
+    """`check_sources` for two; of pairs, those that are whole."""
+    x, y = check_sources((x, y))
+    return keep_pairs(x, y) if paired else (x, y)
+
+
+def check_sources(sources: Sequence[Source]) -> list[Source]:
+    """What `open_together` gave, with values that are checked, and matched."""
+    check_together(sources)
+    found = [s if s.checked else replace(check_content(s, alone=False), checked=True) for s in sources]
+    bring = match_checked if _are_plain(found) else match
+    if len(found) == 2:
+        return list(bring(found[0], found[1]))
+    first = found[0]
+    for other in found[1:]:
+        first = bring(first, other)[0]
+    return [first, *(bring(first, other)[1] for other in found[1:])]
 
 
 def keep_pairs(x: Source, y: Source) -> tuple[Source, Source]:
@@ -180,9 +220,24 @@ def keep_pairs(x: Source, y: Source) -> tuple[Source, Source]:
     return kept[0], kept[1]
 
 
-def _are_plain(x: Source, y: Source) -> bool:
+def _are_plain(sources: Sequence[Source]) -> bool:
     """Whether rows are compared as they are, not by features."""
-    return all(source.features is None and source.options.features is None for source in (x, y))
+    return all(source.features is None and source.options.features is None for source in sources)
+
+
+def _reread(source: Source, names: tuple[str, ...]) -> dict[str, Column] | None:
+    """Columns of a file of text as they are written there; None where the source is something else."""
+    if not source.origin or not is_path(source.origin):
+        return None
+    options = replace(source.options, columns=names, drop=None, features=None, unlabelled=(), texts=names)
+    request = make_request(source.origin, source.name, options)
+    if not isinstance(find_format(request), Delimited):
+        return None
+    again = open_source(source.origin, source.name, options)
+    if not isinstance(again.content, Table) or not np.isin(source.numbers, again.numbers).all():
+        raise InputError(f"{source.label} changed while it was read.")
+    rows = np.searchsorted(again.numbers, source.numbers)
+    return {column.name: column.take(rows) for column in again.content.columns}
 
 
 def open_lazy(data: Any, name: str = "X") -> Lazy | None:
@@ -227,7 +282,7 @@ def open_source(data: Any, name: str, options: ReadOptions) -> Source:
     if numbers is None:
         numbers = request.choose_rows(len(content))
         content = content if len(numbers) == len(content) else content.take(numbers)
-    remarks = [f"{c.name!r} is {c.remark}." for c in content.columns if c.remark] if isinstance(content, Table) else []
+    remarks = notes_of_reading(content) if isinstance(content, Table) else ()
     declared = options.image_shape is not None or options.image_size is not None
     odd = note_odd_pixels(content.pixels, content.shape) if isinstance(content, Images) and not declared else ()
     notes = (*opened.notes, *remarks, *odd)
@@ -341,15 +396,17 @@ def _as_matrix(source: Source, argument: str) -> Array:
 def check_content(source: Source, *, alone: bool = True) -> Source:
     """The source once its values are checked, without the rows to be dropped, and with features where wanted.
 
-    With ``alone`` it is checked by itself whether columns hold free text; a reference has decided that for batches.
+    With ``alone`` what its texts are is checked too; else that is done for several sources together, or was done for
+    the reference of a batch.
     """
     content, missing = source.content, source.options.missing
     if isinstance(content, Images):
         check_finite(content.pixels, source.label)
         return _add_features(source, content)
     if isinstance(content, Table):
-        free_text = not alone or source.options.features is not None
-        check_table(content, source.label, missing, source.numbers, free_text=free_text)
+        check_table(content, source.label, missing)
+        if alone:
+            check_together([source])
         gaps = content.missing if missing == "drop" else None
     else:
         check_finite(

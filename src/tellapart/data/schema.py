@@ -18,15 +18,17 @@ from .encoding import Encoding
 from .images import Images
 from .lazy import Points
 from .mixed import Unit, _encoded_units, _image_shape, _plain_units
+from .notices import Keep, leave_out_alone
 from .options import ReadOptions
 from .points import open_rows
 from .read import check_content, open_source
-from .running import note_running
 from .sample import Kind
 from .scaling import MOST_LEVELS, Levels, Numbers
 from .source import Rows, Source
 from .tables import Table, quote_names, unique_names
+from .together import read_like
 from .vectors import whole_column
+from .written import looks_like, read_written
 
 #: What is an error: ``"strict"``: every deviation. ``"normal"``: columns that are missing or of another type; texts
 #: that were not seen before, and columns that are new, are noted. ``"lenient"``: nothing; what is missing is missing.
@@ -101,6 +103,8 @@ class Schema:
         The name of the function of the rows that is compared, if there is one. The function itself is not stored.
     wanted, dropped
         The columns that were asked for, if they were, and those that were left out: others than these are no news.
+    written
+        How numbers and dates are written that were text (`Column.how`). Batches are read in the same way.
     """
 
     kind: Kind
@@ -118,10 +122,11 @@ class Schema:
     features: str | None = None
     wanted: tuple[str, ...] | None = None
     dropped: tuple[str, ...] = ()
+    written: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def fit(
-        cls, opened: Points | Source, sketch: Array, options: ReadOptions
+        cls, opened: Points | Source, sketch: Array, options: ReadOptions, left_out: tuple[str, ...] = ()
     ) -> tuple[Schema, Points, tuple[str, ...]]:
         """The schema of a reference that `open_reference` opened, its rows as numbers, and notes.
 
@@ -131,8 +136,8 @@ class Schema:
             The reference.
         sketch
             Positions of the rows that features are fitted on, and that are never compared with a batch.
-        options
-            How it was read.
+        options, left_out
+            How it was read, and the columns that `open_reference` left out.
 
         Notes
         -----
@@ -146,10 +151,14 @@ class Schema:
         - black and white of images of floats, by the largest pixel of the reference: one scale for all pixels, which
           the features divide by again;
         - ``texts``, by which deviations are counted, and ``notes``: they are reported, and not computed with;
-        - whether the reference is refused (free text, missing values): then there is no test, and no false alarm.
+        - whether the reference is refused (missing values): then there is no test, and no false alarm.
 
-        One choice may depend on rows that are compared: the type of a column that came as text is decided on all rows,
-        as it is read. If all of its values in the sketch are numbers, and a few other rows have texts, it is text
+        Which columns are left out is decided on all rows too (see `tellapart.data.left_out`): a column of text or of
+        identifiers at the very limit of the rule may be decided by rows that are compared. Both choices give an exact
+        test, so that the level is at most doubled.
+
+        Another choice may depend on rows that are compared: the type of a column that came as text is decided on all
+        rows, as it is read. If all of its values in the sketch are numbers, and a few other rows have texts, it is text
         because of these. Each of the two ways to read it gives an exact test; the choice is not covered by that.
         """
         if not isinstance(opened, Source):
@@ -179,10 +188,10 @@ class Schema:
             options.image_shape,
             None if function is None else getattr(function, "__name__", type(function).__name__),
             options.columns,
-            options.drop or (),
+            (*(options.drop or ()), *left_out),
+            {} if table is None else {c.name: c.how for c in table.columns if c.how},
         )
-        running = () if table is None else note_running(table)
-        return found, sample.values, tuple(note_after("reference: ", note) for note in (*source.notes, *running))
+        return found, sample.values, tuple(note_after("reference: ", note) for note in source.notes)
 
     def read(
         self, batch: Any, name: str, strictness: Strictness, features: Callable[[Tensor], Any] | None
@@ -208,6 +217,9 @@ class Schema:
         if features is not None:
             # Columns are chosen before the function sees them; else afterwards, so that a missing one can be counted.
             options = replace(options, columns=self.wanted, drop=self.dropped or None)
+        # In a file of text these stay text until it is known how the reference was read.
+        text = [column for column, kind in zip(self.columns, self.kinds, strict=False) if kind == "text"]
+        options = replace(options, texts=(*self.written, *text))
         source = open_source(batch, name, options)
         deviations: list[Deviation] = []
         if self.kind == "table":
@@ -332,7 +344,7 @@ class Schema:
             if column.kind != kind and not column.missing.all() and {column.kind, kind} != {"boolean", "number"}:
                 words = f"the column {name!r} holds {column.kind}, and in the reference {kind}."
                 deviations.append(Deviation("type", name, int((~column.missing).sum()), words))
-            column = _as_kind(column, kind)
+            column = _as_kind(column, kind, self.written.get(name, "plain"))
             if kind == "text":
                 # These are categories, as in the reference, also where most of them are numbers here.
                 column = replace(column, categorical=True)
@@ -353,20 +365,24 @@ class Schema:
         return replace(source, content=Table(tuple(found))), deviations
 
     def _as_code(self, column: Column, kind: str) -> Column:
-        """Codes such as postcodes, of which one file may have none that begins with 0: as in the reference."""
-        if kind == "text" and (width := code_width(self.texts.get(column.name, ()))) is not None:
-            return as_codes(column, width) or column
+        """A column that is written as text, read as in the reference: a batch alone may be understood otherwise."""
+        column = read_like(column, kind, self.written.get(column.name, ""))
+        if kind == "text" and column.kind == "number":
+            known = self.texts.get(column.name, ())
+            numbers = any(looks_like(text) == "number" for text in known)
+            return (as_codes(column, code_width(known)) or column) if numbers else column
         if kind == "number" and column.kind == "text" and code_width(column.levels) is not None:
             return _as_kind(column, kind)
         return column
 
 
-def open_reference(data: Any, options: ReadOptions) -> Points | Source:
-    """A reference whose values are checked: rows of numbers that need no encoding, or a source."""
+def open_reference(data: Any, options: ReadOptions, keep: Keep = ()) -> tuple[Points | Source, tuple[str, ...]]:
+    """A reference whose values are checked: rows of numbers, or a source; and columns that are left out."""
     rows = open_rows(data, "reference", options)
     if rows is not None and _image_shape(tuple(rows.shape[1:])) is None:
-        return rows
-    return check_content(open_source(data, "reference", options))
+        return rows, ()
+    source, left_out, notes = leave_out_alone(open_source(data, "reference", options), keep)
+    return check_content(replace(source, notes=(*source.notes, *notes))), left_out
 
 
 def most_numbers(opened: Points | Source) -> int:
@@ -435,8 +451,8 @@ def _open_ended(encoding: Encoding, gaps: bool) -> Encoding:
     return replace(encoding, parts=tuple(parts), names=unique_names(names), columns=tuple(columns))
 
 
-def _as_kind(column: Column, kind: str) -> Column:
-    """A column as the type that the reference has; what cannot be is missing."""
+def _as_kind(column: Column, kind: str, how: str = "plain") -> Column:
+    """A column as the type that the reference has, text in the way it is written there; what cannot be is missing."""
     if column.kind == kind:
         return column
     if kind == "text":
@@ -446,16 +462,14 @@ def _as_kind(column: Column, kind: str) -> Column:
         return Column(column.name, kind, np.full(len(column), np.nan))  # type: ignore[arg-type]
     if column.kind != "text":
         return replace(column, kind=kind)  # type: ignore[arg-type]
-    numbers = np.array([*map(_number, column.levels), np.nan])
+    numbers = np.array([*(_number(level, how) for level in column.levels), np.nan])
     return Column(column.name, kind, numbers[column.values])  # type: ignore[arg-type]
 
 
-def _number(text: str) -> float:
-    try:
-        found = float(text)
-    except ValueError:
-        return np.nan
-    return found if np.isfinite(found) else np.nan
+def _number(text: str, how: str) -> float:
+    """The number that a text says, if it is written as in the reference; NaN if it is not."""
+    found = read_written([text], how)
+    return found.values[0] if found is not None and found.values and np.isfinite(found.values[0]) else np.nan
 
 
 def _as_numbers(batch: Any, name: str) -> Tensor:

@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from torch import Tensor
 
+from .._util.text import printable
 from .arrays import Array
 from .images import Images
 from .lazy import Points
@@ -103,24 +104,56 @@ LESS_IS_SEEN = "the test then sees less than there is"
 COPIES_WIN = "its distance is then too small, and a model that copies is ranked too well"
 
 
+class Sharing(NamedTuple):
+    """What two samples have in common, as a kind, a sentence and a number of rows of the first."""
+
+    kind: Literal["same data", "shared rows"]
+    text: str
+    rows: int
+
+
+def describe_shared(
+    hashes: tuple[Array, Array] | None, origins: Sequence[str], names: Sequence[str], so: str = LESS_IS_SEEN
+) -> Sharing | None:
+    """What two samples have in common: a file, all rows, or more rows than by coincidence (`find_shared_rows`).
+
+    Parameters
+    ----------
+    hashes
+        A number for each row of either sample, equal for equal rows; None where rows are not to be read.
+    origins
+        The files they were read from; empty for what was in memory.
+    names
+        What to call them.
+    so
+        What comes of it.
+    """
+    x, y = hashes or (np.empty(0), np.empty(0))
+    if all(origins) and Path(origins[0]).resolve() == Path(origins[1]).resolve():
+        return Sharing("same data", f"The same file was given twice: {printable(origins[0])}.", len(x))
+    if hashes is None:
+        return None
+    if len(x) == len(y) and np.array_equal(np.sort(x), np.sort(y)):
+        more = "" if so == LESS_IS_SEEN else f": {so}"
+        return Sharing("same data", f"{names[0]} and {names[1]} have the same rows{more}.", len(x))
+    found = find_shared_rows(x, y)
+    if found is None:
+        return None
+    text = (
+        f"{found.in_x:,} of the {found.m:,} rows of {names[0]} are in {names[1]} too. Rows that both have were not "
+        f"drawn independently: {so}."
+    )
+    return Sharing("shared rows", text, found.in_x)
+
+
 def note_shared(
     data: Sequence[Any], points: Sequence[Points], names: Sequence[str], so: str = LESS_IS_SEEN
 ) -> tuple[str, ...]:
-    """A note where two samples are one file, or have rows in common. Rows that stay in their files are not read."""
-    if all(map(is_path, data)) and Path(os.fsdecode(data[0])).resolve() == Path(os.fsdecode(data[1])).resolve():
-        return (f"The same file was given twice: {os.fsdecode(data[0])}.",)
-    if not all(isinstance(part, Tensor) for part in points) or points[0].shape[1:] != points[1].shape[1:]:
-        return ()
-    found = find_shared_rows(hash_rows(points[0]), hash_rows(points[1]))
-    if found is None:
-        return ()
-    if found.in_x == len(points[0]) and found.in_y == len(points[1]):
-        more = "" if so == LESS_IS_SEEN else f": {so}"
-        return (f"{names[0]} and {names[1]} have the same rows{more}.",)
-    return (
-        f"{found.in_x:,} of the {found.m:,} rows of {names[0]} are in {names[1]} too. Rows that both have were not "
-        f"drawn independently: {so}.",
-    )
+    """`describe_shared` as a note. Rows that stay in their files are not read."""
+    origins = [os.fsdecode(part) if is_path(part) else "" for part in data]
+    there = all(isinstance(part, Tensor) for part in points) and points[0].shape[1:] == points[1].shape[1:]
+    found = describe_shared((hash_rows(points[0]), hash_rows(points[1])) if there else None, origins, names, so)
+    return () if found is None else (found.text,)
 
 
 def hash_rows(data: Points | Source) -> Array:

@@ -139,9 +139,9 @@ class Source:
         >>> read([[1.0, 2.0], [3.0, 4.0]], columns=[1]).like([[5.0, 6.0]]).row(0)
         array([6.])
         """
-        from .read import read_with  # which makes sources
+        from .read import read_like  # which makes sources
 
-        return read_with(data, name, replace(self.options, max_rows=None, unlabelled=()))
+        return read_like(self, data, name)
 
     def __repr__(self) -> str:
         what = (

@@ -12,12 +12,11 @@ import numpy as np
 from .._util.errors import InputError, InputTypeError
 from .._util.text import printable
 from .arrays import LARGEST, Array
-from .columns import Column, find_problem, find_strays
-from .features import NGRAMS
+from .columns import Column
 from .vectors import vector_lengths
 
 #: Texts from which a column may hold names or identifiers.
-_MANY_TEXTS = 50
+MANY_TEXTS = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,8 +116,8 @@ def did_you_mean(name: str, names: Sequence[str]) -> str:
     return f" Did you mean {close[0]!r}?" if close else ""
 
 
-def check_table(table: Table, label: str, missing: str, numbers: Array, *, free_text: bool = False) -> None:
-    """Complain about values that cannot be compared; ``numbers`` are the rows' positions in the user's data."""
+def check_table(table: Table, label: str, missing: str) -> None:
+    """Raise `InputError` if values are infinite or too large, or missing where none may be."""
     infinite = [c.name for c in table.columns if c.kind == "number" and np.isinf(c.values).any()]
     if infinite:
         raise InputError(f"{label} has infinite values in {quote_names(infinite)}. Remove or replace them.")
@@ -127,19 +126,8 @@ def check_table(table: Table, label: str, missing: str, numbers: Array, *, free_
         raise InputError(
             f"{label} has values beyond {LARGEST:g} in {quote_names(large)}. Divide them by a large number."
         )
-    for column in table.columns:
-        _check_strays(column, label, numbers)
     if missing == "error":
         _check_missing(table, label)
-    unique = [column.name for column in table.columns if is_identifier(column)]
-    if unique and not free_text:
-        problem = (
-            f"{label} has text that is nearly always different (free text or identifiers) in {quote_names(unique)}."
-        )
-        if len(table.columns) == 1:
-            raise InputError(problem, "Compare it as text with {features}.", features=NGRAMS)
-        advice = "Leave it out with {drop}, or compare it alone, as text, with {columns} and {features}."
-        raise InputError(problem, advice, drop=unique[:5], columns=unique[:1], features=NGRAMS)
 
 
 def unique_names(names: Iterable[str]) -> tuple[str, ...]:
@@ -175,40 +163,6 @@ def is_row_number(values: Array) -> bool:
     return bool((values == np.rint(values)).all() and (np.diff(values) > 0).all())
 
 
-def describe_running(values: Array) -> str:
-    """What is to be said of a column for which `is_row_number` holds.
-
-    >>> [describe_running(np.array(values)) for values in ([3.0, 4.0, 5.0], [0.0, 2.0, 4.0], [1.0, 5.0, 6.0])]
-    ['counts the rows', 'rises in equal steps', 'rises from row to row']
-    """
-    steps = np.diff(values)
-    if (steps == 1).all():
-        return "counts the rows"
-    return "rises in equal steps" if (steps == steps[0]).all() else "rises from row to row"
-
-
-def _check_strays(column: Column, label: str, numbers: Array) -> None:
-    problem = find_problem(column)
-    if problem:
-        raise InputError(
-            f"{label}: column {column.name!r} cannot be read in one way: {problem}.",
-            "Write numbers as 1234.5 and dates as 2024-12-31, or leave the column out with {drop}.",
-            drop=[column.name],
-        )
-    found = find_strays(column)
-    if found is None:
-        return
-    strays, kind = found
-    count, first = len(strays), int(strays[0])
-    what = f"value that is not a {kind}" if count == 1 else f"values that are not {kind}s"
-    where = f"{column.cell(first)[:40]!r} in row {numbers[first]}"
-    raise InputError(
-        f"{label}: column {column.name!r} has {count} {what}: {where}{', …' if count > 1 else ''}.",
-        f"Correct or empty {'this cell' if count == 1 else 'these cells'}, or leave the column out with {{drop}}.",
-        drop=[column.name],
-    )
-
-
 def _check_missing(table: Table, label: str) -> None:
     missing = {column.name: column.missing for column in table.columns}
     absent = _absent_vectors(missing)
@@ -240,6 +194,6 @@ def _absent_vectors(missing: dict[str, Array]) -> dict[str, str]:
 
 
 def is_identifier(column: Column) -> bool:
-    """Whether a column holds text that is nearly always different."""
+    """Whether a column holds free text or identifiers: more than 50 texts, which occur at most twice on average."""
     levels = len(column.used_levels()) if column.kind == "text" else 0
-    return levels > _MANY_TEXTS and 2 * levels > int(np.count_nonzero(~column.missing))
+    return levels > MANY_TEXTS and 2 * levels >= int(np.count_nonzero(~column.missing))

@@ -1,7 +1,8 @@
 """Numbers and dates that are written as text: 1,040 and 40% and $40 and 4,0 and 31/01/2024.
 
-A column is read as numbers or dates if all its texts are such, and can be read in one way only. Where 1,234 may be a
-thousand or a little more than one, or 10/02/2024 a day in February or October, nobody guesses.
+A column is read as numbers or dates if all its texts are such and can be read in one way only. That is decided on the
+texts of all samples together. Where 1,234 may be a thousand or a little more than one, or 10/02/2024 a day in February
+or October, the column is refused. Numbers as programs write them (1234, 1.234, 1e5) are read as programs read them.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ _NUMBER = re.compile(
 _SPACES = re.compile("['\u00a0\u202f ]")
 _GROUPED = {mark: re.compile(rf"\d{{1,3}}([{mark}]\d{{3}})+") for mark in ",."}
 _CODE = re.compile(r"0\d+")
+#: Different texts such as 1,234, all with three digits after the comma, from which it sets thousands apart: of numbers
+#: with up to three decimals fewer than one column in a thousand has so many that end in no 0 (0.9⁶⁶ < 0.001).
+_ENOUGH = 66
 _DATE = re.compile(
     r"(?=\d{4}|.*\d{4}$|\d+/\d+/\d\d$)(?P<a>\d{1,2}|\d{4})(?P<mark>[/.-])(?P<b>\d{1,2})(?P=mark)(?P<c>\d{1,2}|\d{4})"
 )
@@ -32,10 +36,26 @@ What: TypeAlias = Literal["number", "date"]
 
 
 class Written(NamedTuple):
-    """What a column of texts says: for each text its value, and how it was read, as a remark. Or a problem with it."""
+    """What a column of texts says.
+
+    Attributes
+    ----------
+    kind
+        What the texts are.
+    values
+        The value of each text; empty where there is a problem.
+    how
+        How they are written, for `read_written` to read other texts in the same way: ``"plain"`` for numbers as
+        programs write them; the decimal mark and the unit, such as ``",%"``; or the order of a date, such as ``"dmy"``.
+    remark
+        How they were read, where that is worth reporting.
+    problem
+        Why they cannot be read in one way.
+    """
 
     kind: What
     values: list[float]
+    how: str = ""
     remark: str = ""
     problem: str = ""
 
@@ -57,13 +77,17 @@ def are_codes(texts: Sequence[str]) -> bool:
     return any(_CODE.fullmatch(text.strip()) for text in texts)
 
 
-def read_written(texts: Sequence[str]) -> Written | None:
-    """The texts as numbers or dates, if that is what all of them are.
+def read_written(texts: Sequence[str], how: str | None = None) -> Written | None:
+    """The texts as numbers or dates, if that is what all of them are; in the way ``how`` if it is given.
 
-    >>> read_written(["1,040", "12"]).values, read_written(["4,0", "12"]).values, read_written(["40%"]).values
-    ([1040.0, 12.0], [4.0, 12.0], [0.4])
-    >>> read_written(["1,234", "5,678"]).problem
+    Give the texts of all samples together: a column must not be read in one way here and in another there.
+
+    >>> read_written(["1,040.5", "12"]).values, read_written(["4,0", "12"]).values, read_written(["40%"]).values
+    ([1040.5, 12.0], [4.0, 12.0], [0.4])
+    >>> read_written(["1,234", "567"]).problem
     "'1,234' may be 1234 or 1.234"
+    >>> read_written(["1,234", "567"], ",").values
+    [1.234, 567.0]
     >>> read_written(["red", "12"])
     """
     stripped = [text.strip() for text in texts]
@@ -72,7 +96,7 @@ def read_written(texts: Sequence[str]) -> Written | None:
     kinds = {looks_like(text) for text in stripped}
     if len(kinds) > 1 or None in kinds or are_codes(stripped):
         return None
-    return _read_numbers(stripped) if kinds == {"number"} else _read_dates(stripped)
+    return _read_numbers(stripped, how) if kinds == {"number"} else _read_dates(stripped, how)
 
 
 def _is_plain(text: str) -> bool:
@@ -84,59 +108,105 @@ def _is_plain(text: str) -> bool:
     return "_" not in text
 
 
-def _read_numbers(texts: list[str]) -> Written | None:
-    if all(map(_is_plain, texts)):
-        return Written("number", [float(text) for text in texts])
+def _read_numbers(texts: list[str], how: str | None) -> Written | None:
+    if all(map(_is_plain, texts)) and how in (None, "plain"):
+        # "1.234" is what programs write for a number below 2, and what some people write for one above 1000.
+        digits = [text.lstrip("+-") for text in texts]
+        grouped = next((text for text in digits if "." in text), "")
+        remark = (
+            f"read as numbers ({grouped!r} as {float(grouped):.12g})" if grouped and _are_like_groups(digits) else ""
+        )
+        return Written("number", [float(text) for text in texts], "plain", remark)
     found = [_NUMBER.fullmatch(text) for text in texts]
     if None in found:  # such as inf among numbers with a comma
         return None
     parts = [match for match in found if match is not None]
-    units = {mark for match in parts if (mark := match["before"] or match["after"].strip())}
+    odd = next(text for text in [*texts, ""] if not _is_plain(text))
+    if how == "plain":
+        return Written(
+            "number", [], problem=f"{odd!r} is not written as the other numbers are, without groups or units"
+        )
+    units = {mark for match in parts if (mark := match["before"] or match["after"].strip())} | set((how or "")[1:])
     if len(units) > 1 or any(match["before"] and match["after"].strip() for match in parts):
         return Written("number", [], problem=f"it has amounts in {' and '.join(sorted(units))}")
-    digits = [_SPACES.sub("", match["digits"]) for match in parts]
-    decimal = _find_decimal(digits)
-    if decimal is None:
-        odd = next(text for text in digits if "," in text)
-        return Written("number", [], problem=f"{odd!r} may be {odd.replace(',', '')} or {odd.replace(',', '.')}")
-    group = "," if decimal == "." else "."
+    digits = [match["digits"] for match in parts]
+    bare = [
+        text
+        for text, match in zip(texts, parts, strict=True)
+        if match["after"].strip() != "%" and match["digits"].strip("0.,")
+    ]
+    if "%" in units and bare:
+        return Written("number", [], problem=f"{bare[0]!r} has no percent sign, and others have one")
+    decimal = how[0] if how else _find_decimal(digits, plain="%" in units)
+    wrong = [text for text in digits if decimal and not _is_written(text, decimal)]
+    if wrong or decimal is None:
+        return Written("number", [], problem=_describe_problem(digits, wrong))
     values = []
     for match, text in zip(parts, digits, strict=True):
         share = 0.01 if match["after"].strip() == "%" else 1.0
-        number = float(match["sign"] + text.replace(group, "").replace(decimal, ".") + (match["power"] or ""))
+        bare_digits = _SPACES.sub("", text).replace("," if decimal == "." else ".", "").replace(decimal, ".")
+        number = float(match["sign"] + bare_digits + (match["power"] or ""))
         values.append(round(number * share, 15) if share != 1 else number)
-    example = next(k for k, text in enumerate(texts) if not _is_plain(text))
-    return Written("number", values, f"read as numbers ({texts[example]!r} as {values[example]:.12g})")
+    example = max(range(len(texts)), key=lambda k: not _is_plain(texts[k]))
+    remark = f"read as numbers ({texts[example]!r} as {values[example]:.12g})"
+    return Written("number", values, decimal + "".join(units), remark)
 
 
-def _find_decimal(digits: list[str]) -> str | None:
-    """Which mark stands before decimals, a point or a comma; None where both may be meant."""
-    commas = [text for text in digits if "," in text]
-    if not commas:
-        return "." if all(text.count(".") <= 1 for text in digits) else _all_grouped(digits, ".")
-    # A comma after which anything but three digits comes, or behind a single 0, is before decimals.
-    if all(_is_grouped(text, ",") for text in commas):
-        clear = any(text.count(",") > 1 or "." in text for text in commas) or any(
-            "," not in text and "." not in text and len(text) <= 3 for text in digits
-        )
-        return "." if clear else None
-    return "," if all(text.count(",") <= 1 and _is_grouped(text.split(",")[0], ".") for text in digits) else None
+def _find_decimal(digits: Sequence[str], *, plain: bool = False) -> str | None:
+    """Which mark stands before decimals, a point or a comma; None where none or both may be meant.
+
+    With ``plain`` a point is, if it may be.
+    """
+    if any(_SPACES.search(text) for text in digits):
+        # Thousands are set apart by spaces or apostrophes, so that any other mark is before decimals.
+        marks = {mark for text in digits for mark in ".," if mark in text}
+        return None if len(marks) > 1 else next(iter(marks), ".")
+    possible = [mark for mark in ".," if all(_is_written(text, mark) for text in digits)]
+    if len(possible) < 2:
+        return next(iter(possible), None)
+    marks = {mark for text in digits for mark in ".," if mark in text}
+    if not marks or (plain and marks == {"."}):
+        return "."
+    # All have the form 1,234. If commas were before decimals, one in ten would end in 0, which is cut: 1,23.
+    grouped = {text for text in digits if "," in text}
+    below = any(text.strip("0") for text in digits if "," not in text)
+    return "." if marks == {","} and below and len(grouped) >= _ENOUGH and _are_like_groups(digits, ",") else None
 
 
-def _is_grouped(text: str, mark: str) -> bool:
-    """Whether the whole number in front has no mark, or one before each three digits, and does not start with 0."""
-    other = "." if mark == "," else ","
-    whole, *rest = text.split(other)
-    if len(rest) > 1 or any(mark in part for part in rest):
+def _is_written(text: str, decimal: str) -> bool:
+    """Whether a text is a number with this mark before decimals; the other one may stand before each three digits.
+
+    >>> _is_written("1,234.5", "."), _is_written("1,234", "."), _is_written("0,234", "."), _is_written("1,23", ".")
+    (True, True, False, False)
+    """
+    group = "," if decimal == "." else "."
+    whole, *rest = _SPACES.sub("", text).split(decimal)
+    if len(rest) > 1 or any(group in part for part in rest):
         return False
-    return mark not in whole or (_GROUPED[mark].fullmatch(whole) is not None and not whole.startswith("0"))
+    return group not in whole or (_GROUPED[group].fullmatch(whole) is not None and not whole.startswith("0"))
 
 
-def _all_grouped(digits: list[str], mark: str) -> str | None:
-    return "," if all(_is_grouped(text, mark) for text in digits) else None
+def _are_like_groups(digits: Sequence[str], mark: str = ".") -> bool:
+    """Whether all texts may be whole numbers whose thousands are set apart by the mark: 950 and 1.234."""
+    return all(
+        (len(text) <= 3 and text.isdecimal()) or (_GROUPED[mark].fullmatch(text) is not None and text[0] != "0")
+        for text in digits
+    )
 
 
-def _read_dates(texts: list[str]) -> Written | None:
+def _describe_problem(digits: Sequence[str], wrong: Sequence[str]) -> str:
+    marked = [text for text in digits if "," in text or "." in text]
+    odd = next((text for text in [*wrong, *marked] if len(re.findall("[.,]", text)) == 1), marked[0])
+    if not wrong and all(_is_written(text, mark) for text in marked for mark in ".,"):
+        mark = "," if "," in odd else "."
+        return f"{odd!r} may be {odd.replace(mark, '')} or {odd.replace(mark, '.')}"
+    other = next((text for text in marked if text != odd), odd)
+    return (
+        f"{odd!r} and {other!r} are not written in one way" if other != odd else f"{odd!r} is not written as others are"
+    )
+
+
+def _read_dates(texts: list[str], how: str | None) -> Written | None:
     found = [_DATE.fullmatch(text) for text in texts]
     parts = [match for match in found if match is not None]
     if len(parts) < len(texts):
@@ -149,6 +219,8 @@ def _read_dates(texts: list[str]) -> Written | None:
         order = "dmy" if first > 12 or all(match["mark"] == "." for match in parts) else "mdy" if second > 12 else ""
     else:
         return Written("date", [], problem=f"it has dates such as {texts[0]!r}, whose year has two digits or none")
+    if how in ("ymd", "dmy", "mdy") and (how == "ymd") == (order == "ymd"):
+        order = how
     if not order:
         return Written("date", [], problem=f"in {texts[0]!r} the day or the month may come first")
     epoch = date(1970, 1, 1)
@@ -160,4 +232,4 @@ def _read_dates(texts: list[str]) -> Written | None:
         except ValueError:
             return Written("date", [], problem=f"{text!r} is no date where others are day, month and year")
     last = date.fromordinal(int(values[0]) + epoch.toordinal())
-    return Written("date", values, f"read as dates ({texts[0]!r} as {last.isoformat()})")
+    return Written("date", values, order, f"read as dates ({texts[0]!r} as {last.isoformat()})")

@@ -37,8 +37,8 @@ class TwoSampleTest(SelectorMixin, BaseEstimator):
     Parameters
     ----------
     alpha
-        The level at which columns are selected: that any column is kept whose distribution is the same has probability
-        at most ``alpha``.
+        The level at which columns are selected. The probability that any column is kept whose own distribution is the
+        same in both classes is at most ``alpha``, however the columns depend on each other.
     permutations
         How many relabellings the observed one is compared with.
     missing

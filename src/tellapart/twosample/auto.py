@@ -27,6 +27,7 @@ from .designs import Design, check_paired
 from .effects import Effects
 from .findings import Findings, KSampleResult, PairwiseTest, TwoSampleResult, holm
 from .labels import open_with_labels, split_by_labels, split_names
+from .naming import adjust_columns
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
@@ -79,8 +80,9 @@ def two_sample_test(
     equal_groups
         Exchange only groups with the same number of rows, where sizes may differ between the samples.
     keep
-        Of two tables, columns are left out that differ in any case or say nothing: ids, running numbers, dates that do
-        not overlap, free text, constants. Notes say which. These are compared nevertheless; True keeps all.
+        Of tables, columns that identify rows or do not vary are left out, and notes report them: counters and
+        identifiers, dates, free text, constants. The columns in ``keep`` are compared nevertheless; True compares all.
+        The choice is made on the rows of all samples together, without their labels; see the Notes.
     features
         A function or module applied to the rows, batch by batch, whose output is compared instead.
     kernels
@@ -100,6 +102,14 @@ def two_sample_test(
 
     Notes
     -----
+    Columns of tables (not of arrays) are left out by one rule in every test of this library. Let D be the number of
+    different values among N rows of all samples. Left out are: constants; text with D > 50 and 2 D ≥ N; dates, and
+    whole numbers from 1800 to 2200 in a column called year; whole numbers with D = N in at most N/5 runs of
+    consecutive numbers, or that count the rows of each sample from the same number on; and whole numbers with 2 D ≥ N
+    in a column whose name ends in a word such as id or key. If that would leave nothing, or a sample has fewer than 8
+    rows, all columns are compared. The rule does not depend on which row is in which sample, so it leaves the test
+    exact.
+
     Time N · r (r + permutations + d) for each of about 8 bandwidths, with r ≤ 768 landmarks; memory for N ·
     permutations bits and for r (r + permutations) numbers, and a few blocks of rows.
 
@@ -160,9 +170,6 @@ def k_sample_test(
         The sample of each row, or the name of the column that has it.
     pairwise
         Also test each two of the samples; their p-values are adjusted for all of these tests (Holm).
-    keep
-        With ``labels``, columns of a table are left out that count or name its rows, hold free text or never change.
-        Notes say which. These are compared nevertheless; True keeps all.
     **others
         As in `two_sample_test`; ``groups`` and ``strata`` have one label for each row, one sample after the other.
 
@@ -185,7 +192,7 @@ def k_sample_test(
     named = {"groups": groups, "strata": strata}
     if labels is None:
         names, data = split_names(samples)
-        opened = open_with_labels(data, names, options, named)
+        opened = open_with_labels(data, names, options, named, keep=check_keep(keep))
     else:
         opened = split_by_labels(samples, labels, options, named, check_keep(keep))
     mixed = opened.mixed
@@ -258,6 +265,7 @@ def run_auto(
     layout = Layout(sum(len(unit.coordinates) for unit in mixed.units), mixed.categories, mixed.image_shape)
     left = compute.leaving(pooled.labellings.packed.nbytes)
     verdict = judge(pooled, layout, kernels, rng, left)
+    columns = adjust_columns(verdict.coordinates, mixed, pooled, design, permutations, seed)
     effects = Effects(mixed, pooled, verdict.pairs, replace(left, progress=None), design.units)
     return {
         "statistic": verdict.statistic,
@@ -265,7 +273,7 @@ def run_auto(
         "null_distribution": verdict.null_distribution,
         "pvalue_floor": drawn.floor,
         "families": _with_names(verdict, effects),
-        "coordinates": Findings(effects.describe_columns(verdict.coordinates)),
+        "coordinates": Findings(effects.describe_columns(columns)),
         "pairs": Findings(effects.describe_pairs(verdict.pairs)),
         "sizes": tuple(sizes),
         "names": mixed.names,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -31,6 +31,7 @@ def mmd_test_cost(
     *,
     precision: Literal["single", "double"] = "single",
     standardise: Standardise = "auto",
+    keep: Iterable[Any] | bool | None = None,
     rng: RNG = None,
     max_memory: MemoryLike = None,
     threads: int | None = None,
@@ -44,7 +45,7 @@ def mmd_test_cost(
 
     Parameters
     ----------
-    X, Y, kernel, null, permutations, precision, standardise, rng, max_memory, threads, cluster, **reading
+    X, Y, kernel, null, permutations, precision, standardise, keep, rng, max_memory, threads, cluster, **reading
         As in `mmd_test`. There is no estimate for ``null="spectral"``, which does not work on tiles.
 
     Examples
@@ -59,7 +60,7 @@ def mmd_test_cost(
     check_permutations(permutations, chosen)
     seed = seed_of(rng)
     x, y, _ = open_points(
-        X, Y, kernel, at_least=2, standardise=standardise, seed=seed, max_memory=max_memory, reading=reading
+        X, Y, kernel, at_least=2, standardise=standardise, seed=seed, max_memory=max_memory, reading=reading, keep=keep
     )
     with computing(max_memory, cluster, threads=threads) as compute:
         found = choose_kernel(kernel, x, y, seed)
@@ -79,6 +80,7 @@ def learned_test_cost(
     strata: Any = None,
     equal_groups: bool = False,
     standardise: Standardise = "auto",
+    keep: Iterable[Any] | bool | None = None,
     rng: RNG = None,
     max_memory: MemoryLike = None,
     threads: int | None = None,
@@ -91,7 +93,7 @@ def learned_test_cost(
     ----------
     X, Y, kernel, train, swap, null, permutations, groups, strata, equal_groups
         As in `learned_test`.
-    standardise, rng, max_memory, threads, cluster, **reading
+    standardise, keep, rng, max_memory, threads, cluster, **reading
         As in `mmd_test`.
     """
     if kernel == "witness" or getattr(kernel, "witness_function", None) is not None:
@@ -100,7 +102,7 @@ def learned_test_cost(
     check_permutations(permutations, chosen)
     seed = seed_of(rng)
     x, y, _ = open_points(
-        X, Y, kernel, at_least=2, standardise=standardise, seed=seed, max_memory=max_memory, reading=reading
+        X, Y, kernel, at_least=2, standardise=standardise, seed=seed, max_memory=max_memory, reading=reading, keep=keep
     )
     splits = split_samples(len(x), len(y), train, swap, chosen, seed)
     with computing(max_memory, cluster, threads=threads) as compute:

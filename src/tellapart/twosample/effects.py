@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -65,12 +66,10 @@ class Effects:
         rows = LabelledRows(pooled.points, labels, len(sizes), self.weights, of_row, strata)
         self.moments: Moments = sum_moments(rows, places, compute)
         self.rows = self.moments.rows
+        self._labelled, self._places, self._compute = rows, places, compute
         self.variances: Variances | None = None
-        self.correlation_variances: Array | None = None
         if len(sizes) == 2:
             self.variances = sum_variances(rows, places, self.moments, compute)
-        elif known:
-            self.correlation_variances = sum_correlation_variances(rows, places, self.moments, compute)
         self._units = _count_units(units, sizes)
         self._independent = units is None and strata is None
         of_sample = [np.ones(1) if self.weights is None else self.weights[labels == k] for k in range(len(sizes))]
@@ -78,50 +77,49 @@ class Effects:
         self._effective = self.rows * np.array([part.mean() ** 2 / max((part**2).mean(), 1e-300) for part in of_sample])
 
     def describe_columns(self, parts: Sequence[Part]) -> list[Finding]:
-        """Columns with their effects. Where more is missing in one sample, what is there must differ by itself.
+        """Columns with their effects.
 
-        A missing value stands as the mean: a column of which more is missing has another law for that alone. Its
-        p-value is then the larger one of its own, and that of the mean and the deviation of what is there.
+        A missing value stands as the mean: a column of which more is missing in one sample has another distribution for
+        that alone. Whether its location or its scale is reported is then decided by the values that are there.
         """
-        found = [self.describe(part) for part in parts]
-        if self.variances is None:
-            return found
         gaps = {part.columns[0] for part in parts if part.pvalue_alone <= _GUARDED}
-        for k, part in enumerate(parts):
+        found = []
+        for part in parts:
             unit, c = self.unit_of[part.columns[0]], part.columns[0]
-            if unit.gap is None or unit.gap not in gaps or _is_share(unit):
-                continue
-            ratio = math.log(self.moments.deviations[1, c] / max(self.moments.deviations[0, c], 1e-300) or 1e-300)
-            location = _chance(float(self.variances.shift[c]), float(self.variances.location[c]))
-            scale = _chance(ratio, float(self.variances.scale[c]))
-            p = min(1.0, 2 * min(location, scale))
-            one = self.describe(replace(part, kind="location" if location <= scale else "scale"))
-            found[k] = replace(one, pvalue=max(one.pvalue, p), pvalue_alone=max(one.pvalue_alone, p))
+            if self.variances is not None and unit.gap in gaps and not _is_share(unit):
+                ratio = _log_ratio(float(self.moments.deviations[1, c]), float(self.moments.deviations[0, c]))
+                location = _clarity(float(self.variances.shift[c]), float(self.variances.location[c]))
+                scale = _clarity(ratio, float(self.variances.scale[c]))
+                part = replace(part, kind="scale" if scale > location else "location")
+            found.append(self.describe(part))
         return found
 
     def describe_pairs(self, parts: Sequence[Part]) -> list[Finding]:
         """Pairs with their effects. Those that differ must differ in their correlation.
 
         Products of scores also change where one column alone is more spread out. So the p-value of a pair is the larger
-        one of that of its products, and that of the difference of its correlations (Holm, among those that may be
-        named): it is valid where either is the same.
+        one of that of its products, and that of the difference of its correlations (`equal_chance`, Holm over all
+        pairs). The latter is asymptotic: it is valid where correlations are the same and samples are not too small.
         """
-        found = [self.describe(part) for part in parts]
+        alone = np.ones(len(parts))
         guarded = [k for k, part in enumerate(parts) if part.pvalue <= _GUARDED and part.columns in self.pair_place]
-        alone = [self._same_correlation(self.pair_place[parts[k].columns]) for k in guarded]
-        for k, p, q in zip(guarded, holm(alone), alone, strict=True):
-            one = found[k]
-            found[k] = replace(one, pvalue=max(one.pvalue, p), pvalue_alone=max(one.pvalue_alone, q))
+        for k in guarded:
+            alone[k] = self._same_correlation(self.pair_place[parts[k].columns])
+        found, adjusted = [self.describe(part) for part in parts], holm(alone.tolist())
+        for k in guarded:
+            p, q = max(found[k].pvalue, adjusted[k]), max(found[k].pvalue_alone, float(alone[k]))
+            found[k] = replace(found[k], pvalue=p, pvalue_alone=q)
         return found
 
+    @cached_property
+    def _correlation_variances(self) -> Array:
+        """Those of the correlation of each pair in each sample."""
+        return sum_correlation_variances(self._labelled, self._places, self.moments, self._compute)
+
     def _same_correlation(self, place: int) -> float:
-        """How likely correlations differ as much where they are the same."""
-        found = self.moments.correlations[:, place]
-        if self.variances is not None:
-            return _chance(float(found[1] - found[0]), float(self.variances.correlation[place]))
-        assert self.correlation_variances is not None
+        """The p-value of the hypothesis that a pair has the same correlation in all samples."""
         rows = np.minimum(self.moments.pairs[0][:, place], self._units)
-        return equal_chance(found, self.correlation_variances[:, place], rows)
+        return equal_chance(self.moments.correlations[:, place], self._correlation_variances[:, place], rows)
 
     def describe(self, part: Part) -> Finding:
         """A column or a pair with its effect, in words."""
@@ -339,9 +337,9 @@ def _difference(values: Array, low: Array, high: Array, together: float = 0.0) -
     return effect - float(below), effect + float(above)
 
 
-def _chance(effect: float, variance: float) -> float:
-    """How likely a normal variable of this variance is at least as far from 0."""
-    return math.erfc(abs(effect) / math.sqrt(2 * variance)) if variance > 0 else float(effect == 0)
+def _clarity(effect: float, variance: float) -> float:
+    """An effect in standard errors, without its sign."""
+    return abs(effect) / math.sqrt(variance) if variance > 0 else math.inf if effect else 0.0
 
 
 def equal_chance(correlations: Array, variances: Array, rows: Array) -> float:

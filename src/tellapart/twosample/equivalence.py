@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
@@ -17,6 +18,7 @@ from .._util.rng import RNG, seed_of
 from .._util.schema import stamp
 from .._util.shown import Shown
 from ..data import check_unchanged, reindex
+from ..data.notices import check_keep
 from ..data.options import check_reading
 from ..engine import MemoryLike, computing
 from ..stats.forms.distance import FARTHEST, measure_distance
@@ -44,6 +46,8 @@ class EquivalenceResult(Shown):
         The sizes of the samples, and what they are called.
     seed, seconds
         Give the seed as ``rng`` to have the same result again; how long it took.
+    notes
+        What should be known about the samples and the test.
     """
 
     pvalue: float
@@ -55,6 +59,7 @@ class EquivalenceResult(Shown):
     names: tuple[str, str]
     seed: int
     seconds: float
+    notes: tuple[str, ...] = ()
 
     def equivalent(self, alpha: float = 0.05) -> bool:
         """Whether the samples are shown, at level ``alpha``, to differ by less than the margin."""
@@ -91,6 +96,7 @@ def equivalence_test(
     bandwidth: float | None = None,
     groups: Any = None,
     paired: bool = False,
+    keep: Iterable[Any] | bool | None = None,
     rng: RNG = None,
     max_memory: MemoryLike = None,
     threads: int | None = None,
@@ -113,7 +119,7 @@ def equivalence_test(
         Of the kernel, for columns scaled to standard deviation 1; by default the median distance of all rows.
     groups, paired
         As in `two_sample_test`: rows that belong together are no independent evidence.
-    rng, max_memory, threads, progress, **reading
+    keep, rng, max_memory, threads, progress, **reading
         As in `two_sample_test`.
 
     Returns
@@ -150,7 +156,7 @@ def equivalence_test(
     seed = seed_of(rng)
     options = check_reading({"rng": seed, "max_memory": max_memory, **reading}, equivalence_test)
     options = replace(options, paired=check_paired(paired))
-    opened = open_with_labels([X, Y], ("X", "Y"), options, {"groups": groups})
+    opened = open_with_labels([X, Y], ("X", "Y"), options, {"groups": groups}, keep=check_keep(keep))
     mixed = opened.mixed
     design = Design.check(mixed, opened.labels["groups"], None, paired, False)
     generator = np.random.default_rng(seed)
@@ -173,6 +179,7 @@ def equivalence_test(
         names=(mixed.names[0], mixed.names[1]),
         seed=seed,
         seconds=time.perf_counter() - start,
+        notes=mixed.notes,
     )
 
 

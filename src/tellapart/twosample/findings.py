@@ -46,7 +46,10 @@ class Finding(Shown):
     words
         The same in words.
     pvalue
-        Adjusted for all columns (or all pairs): that any is named that does not differ has probability at most α.
+        Adjusted for all columns (or all pairs). Columns: the larger of step-down maxT's and Holm's over exact
+        single-column p-values. The probability of p ≤ α for any column whose observed values have the same distribution
+        in all samples is at most α, for α up to 0.25, at every sample size and however columns depend on each other.
+        Pairs: likewise for pairs with the same correlation, but only in large samples (with finite fourth moments).
     pvalue_alone
         Of this one, had it alone been looked at.
     interval
@@ -160,7 +163,8 @@ class AutoResult(Shown):
     def naming_level(self, alpha: float = 0.05) -> float:
         """Adjusted p-values up to this are named: half of ``alpha`` for columns and half for pairs, if there are any.
 
-        So the probability that any column or pair is named by mistake is at most ``alpha``. Where so few permutations
+        So the probability that any column is named whose own distribution is the same in all samples, or any pair whose
+        correlation is, is at most ``alpha``; exactly for columns, in large samples for pairs. Where so few permutations
         were drawn that no p-value reaches the half, columns have all of it.
         """
         return alpha / 2 if self._shares_level(alpha) else alpha

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -43,6 +44,7 @@ def mmd_test(
     alpha: float = 0.05,
     precision: Literal["single", "double"] = "single",
     standardise: Standardise = "auto",
+    keep: Iterable[Any] | bool | None = None,
     rng: RNG = None,
     max_memory: MemoryLike = None,
     threads: int | None = None,
@@ -55,8 +57,8 @@ def mmd_test(
     Parameters
     ----------
     X, Y
-        The samples, with at least 2 rows each: anything that `tellapart.data` reads. Rows of .npy, Parquet and zarr
-        files and of Dask arrays are read block by block, and may be larger than memory.
+        The samples, with at least 2 rows each: anything that `tellapart.data` reads. Rows of .npy and zarr files, of
+        Dask arrays and, with ``keep=True``, of Parquet files are read block by block, and may be larger than memory.
     kernel
         ``"median"``: a Gaussian whose bandwidth is the median distance in the pooled sample. Or a kernel, or a
         function of two blocks of points. It must not have been chosen by looking at which row is of which sample.
@@ -78,6 +80,8 @@ def mmd_test(
     standardise
         ``"auto"``: where ``kernel`` is a name, the columns of tables get mean 0 and standard deviation 1 over both
         samples; arrays, tensors and images stay as they come. False: numbers as they come. True: everything.
+    keep
+        As in `two_sample_test`.
     rng
         A seed, a ``torch.Generator`` or a NumPy generator. The same seed gives the same p-value for every tile size,
         number of threads and memory budget.
@@ -132,6 +136,7 @@ def mmd_test(
         max_memory=max_memory,
         reading=reading,
         paired=isinstance(chosen, Paired),
+        keep=keep,
     )
     with computing(max_memory, cluster, progress, threads, title="mmd_test") as compute:
         found = choose_kernel(kernel, x, y, seed)
@@ -206,7 +211,7 @@ def witness_test(
     check_draws(permutations)
     seed = seed_of(rng)
     x, y, notes = open_points(
-        X, Y, witness, at_least=2, standardise=False, seed=seed, max_memory=max_memory, reading={}
+        X, Y, witness, at_least=2, standardise=False, seed=seed, max_memory=max_memory, reading={}, keep=True
     )
     with computing(max_memory) as compute:
         result = run_witness_test(x, y, witness, null, permutations, seed, compute, start=start)

@@ -34,14 +34,15 @@ def open_with_labels(
     labels: Mapping[str, Any],
     *,
     shared: bool = False,
-    keep: Keep = True,
+    keep: Keep = (),
 ) -> Opened:
     """The samples without those columns that are labels of rows, and these labels; a note on rows that are shared.
 
     ``keep`` is that of `open_mixed`.
     """
     parts, options, found = take_label_columns(data, names, options, labels)
-    mixed = open_mixed(parts, names, options, keep=keep)
+    own = found["labels"][0] if "labels" in found else labels.get("labels")
+    mixed = open_mixed(parts, names, options, keep=keep, labels=None if own is None else np.asarray(own).astype(str))
     taken = {
         kind: np.concatenate([_take(part, rows) for part, rows in zip(values, mixed.numbers, strict=True)])
         for kind, values in found.items()

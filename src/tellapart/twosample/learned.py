@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -44,6 +44,7 @@ def learned_test(
     equal_groups: bool = False,
     learning: Mapping[str, Any] | None = None,
     standardise: Standardise = "auto",
+    keep: Iterable[Any] | bool | None = None,
     rng: RNG = None,
     max_memory: MemoryLike = None,
     threads: int | None = None,
@@ -84,7 +85,7 @@ def learned_test(
     rng
         For the split, learning and permutations. Rows that stand in both samples (more than by coincidence) are learned
         from or tested together; a warning says how many there are.
-    standardise, threads, progress, **reading
+    standardise, keep, threads, progress, **reading
         As in `mmd_test`.
     max_memory
         As in `mmd_test` and `fit_kernel`: rows that are learned from are held in memory, and come on top.
@@ -112,7 +113,15 @@ def learned_test(
     start = time.perf_counter()
     seed = seed_of(rng)
     x, y, notes = open_points(
-        X, Y, kernel, at_least=2, standardise=standardise, seed=seed, max_memory=max_memory, reading=reading
+        X,
+        Y,
+        kernel,
+        at_least=2,
+        standardise=standardise,
+        seed=seed,
+        max_memory=max_memory,
+        reading=reading,
+        keep=keep,
     )
     shared = find_shared_rows(hash_rows(x), hash_rows(y))
     if shared is not None:

@@ -6,6 +6,7 @@ from typing import Any, Literal, TypeAlias
 
 from .._util.errors import InputTypeError
 from ..data import Points
+from ..data.notices import check_keep
 from ..data.options import check_reading
 from ..data.points import open_points as open_both
 from ..engine import MemoryLike
@@ -33,6 +34,7 @@ def open_points(
     max_memory: MemoryLike,
     reading: dict[str, Any],
     paired: bool = False,
+    keep: Any = None,
 ) -> tuple[Points, Points, tuple[str, ...]]:
     """The two samples as points, and notes on them; ``seed`` decides which rows are drawn.
 
@@ -50,4 +52,4 @@ def open_points(
         reading = reading | {"rng": seed}
     if max_memory is not None:
         reading = reading | {"max_memory": max_memory}
-    return open_both(X, Y, check_reading(reading), at_least, ("X", "Y"), standardise, paired)
+    return open_both(X, Y, check_reading(reading), at_least, ("X", "Y"), standardise, paired, check_keep(keep))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Any, TypeAlias
@@ -20,6 +20,7 @@ from .._util.schema import stamp
 from .._util.shown import Shown
 from ..data.lazy import check_unchanged, take_rows
 from ..data.mixed import open_mixed
+from ..data.notices import check_keep
 from ..data.options import check_reading
 from ..engine import MemoryLike, computing
 from ..stats.pvalues import check_draws, check_level, rejects
@@ -102,6 +103,8 @@ class Plan(Shown):
         Numbers of rows of X that were drawn from the pilot, and how often the test rejected then.
     repetitions, permutations, seed
         How often each size was drawn, with which number of permutations, and from which seed.
+    notes
+        What should be known about the samples and the test.
     """
 
     rows: float
@@ -117,6 +120,7 @@ class Plan(Shown):
     permutations: int
     seed: int
     _growth: Growth
+    notes: tuple[str, ...] = ()
 
     @property
     def established(self) -> bool:
@@ -177,6 +181,7 @@ def plan(
     alpha: float = 0.05,
     repetitions: int = 40,
     permutations: int = 199,
+    keep: Iterable[Any] | bool | None = None,
     rng: RNG = None,
     max_memory: MemoryLike = None,
     threads: int | None = None,
@@ -202,7 +207,7 @@ def plan(
         How many samples are drawn at each of four sizes.
     permutations
         Of each test.
-    rng, max_memory, threads, progress, **reading
+    keep, rng, max_memory, threads, progress, **reading
         As in `two_sample_test`.
 
     Notes
@@ -226,7 +231,7 @@ def plan(
     check_draws(permutations)
     seed = seed_of(rng)
     options = check_reading({"rng": seed, "max_memory": max_memory, **reading}, plan)
-    mixed = open_mixed([X, Y], ("X", "Y"), options)
+    mixed = open_mixed([X, Y], ("X", "Y"), options, keep=check_keep(keep))
     m, n = (len(part) for part in mixed.points)
     if min(m, n) < _FEWEST:
         raise InputError(f"A pilot needs at least {_FEWEST} rows of each sample, but has {m} and {n}.")
@@ -265,4 +270,5 @@ def plan(
         permutations=permutations,
         seed=seed,
         _growth=growth,
+        notes=mixed.notes,
     )

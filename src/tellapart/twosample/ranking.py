@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Any, TypeAlias
@@ -19,6 +19,7 @@ from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
 from ..data import Points, check_unchanged, take_rows
 from ..data.mixed import Mixed, open_mixed
+from ..data.notices import check_keep
 from ..data.options import check_reading
 from ..data.shared import COPIES_WIN, note_shared
 from ..engine import Compute, MemoryLike, Sums, computing
@@ -54,6 +55,7 @@ def rank(
     train: float = 0.5,
     learning: Mapping[str, Any] | None = None,
     measures: bool = True,
+    keep: Iterable[Any] | bool | None = None,
     features: Callable[[Tensor], Any] | None = None,
     rng: RNG = None,
     max_memory: MemoryLike = None,
@@ -87,6 +89,8 @@ def rank(
     measures
         Also tell how Gaussians of single bandwidths rank the models, and how well a classifier (a kernel ridge
         regression) separates each from the reference: a note says where these disagree.
+    keep
+        As in `two_sample_test`.
     features
         A function or module applied to the rows, whose output is compared: an embedding of images.
     rng
@@ -119,7 +123,7 @@ def rank(
     check_level(alpha)
     names, data = _split_names(models)
     options = check_reading({"features": features, "rng": seed, "max_memory": max_memory, **reading}, rank)
-    mixed = open_mixed([reference, *data], ("reference", *names), options, at_least=4)
+    mixed = open_mixed([reference, *data], ("reference", *names), options, at_least=4, keep=check_keep(keep))
     more = [
         note
         for name, given, part in zip(names, data, mixed.points[1:], strict=True)

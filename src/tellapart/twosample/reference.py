@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
@@ -21,6 +21,7 @@ from ..data import Points, check_unchanged
 from ..data.features import features_differ
 from ..data.limits import check_count
 from ..data.mixed import Mixed
+from ..data.notices import check_keep
 from ..data.options import check_reading
 from ..data.schema import Deviation, Schema, Strictness, most_numbers, open_reference
 from ..engine import Compute, MemoryLike, computing
@@ -74,6 +75,7 @@ class Reference:
         X: Any,
         *,
         keep: int | None = None,
+        keep_columns: Iterable[Any] | bool | None = None,
         features: Callable[[Tensor], Any] | None = None,
         rng: RNG = None,
         max_memory: MemoryLike = None,
@@ -90,6 +92,10 @@ class Reference:
         keep
             How many rows are kept at the most: by default 65,536, and fewer where rows are wide. Up to 16,384 of them a
             batch is compared with; an anytime-valid `Monitor` uses each once, and goes on for longer with more.
+        keep_columns
+            Of a table, columns that are compared although the rule of `two_sample_test` leaves them out: counters and
+            identifiers, dates, free text. True compares all. It is decided on the rows of the reference, once; what is
+            constant there is compared, since a batch may vary in it.
         features
             A function or module applied to the rows of the reference and of all batches, whose output is compared.
         rng
@@ -118,7 +124,7 @@ class Reference:
         seed = seed_of(rng)
         check_count(keep, "keep")
         options = check_reading({"features": features, "rng": seed, "max_memory": max_memory, **reading}, cls.fit)
-        opened = open_reference(X, options)
+        opened, left_out = open_reference(X, options, check_keep(keep_columns))
         if len(opened) < FEWEST:
             raise InputError(f"A reference needs at least {FEWEST} rows, but has {len(opened)}.")
         draws = np.random.default_rng(seed)
@@ -126,7 +132,7 @@ class Reference:
             # Which rows are compared with batches is drawn before any value is looked at.
             order = draws.permutation(len(opened))
             fitted = min(sketch_rows(len(opened), most_numbers(opened), compute), len(opened) // 4)
-            schema, points, notes = Schema.fit(opened, order[:fitted], options)
+            schema, points, notes = Schema.fit(opened, order[:fitted], options, left_out)
             sketch = _take(points, order[:fitted])
             most = keep or max(LEAST, min(KEEP, KEEP_NUMBERS // schema.width))
             kept = _take(points, order[fitted : fitted + most])

@@ -17,6 +17,7 @@ import numpy as np
 from ..._util.errors import InputError
 from ..._util.extras import extra
 from ..._util.memory import available_memory
+from ..._util.text import printable
 from ..arrays import Array
 from ..columns import quote_words, stands_for_missing
 from ..frames import table_from_frame
@@ -91,6 +92,7 @@ def _read(pandas: Any, request: Request, encoding: str) -> Opened:
         "skipinitialspace": True,
         "header": None,
     }
+    as_text = [k for k in keep if printable(names[k]) in request.options.texts]
     # Since pandas 3.1 each number is the float nearest to it; before, on request.
     old = tuple(map(int, pandas.__version__.split(".")[:2])) < (3, 1)
     typed = _TYPED | ({"float_precision": "round_trip"} if old else {})
@@ -111,6 +113,7 @@ def _read(pandas: Any, request: Request, encoding: str) -> Opened:
                     frame = pandas.read_csv(rows, **typed, **options)
                 numbers = np.arange(len(frame))
                 doubtful = _find_doubtful(frame, lambda: _has_leading_zero(request.data, encoding, layout.separator))
+                doubtful = sorted({*doubtful, *as_text})
                 texts = frame
                 if doubtful:
                     how = options | {"usecols": doubtful, "dtype": str}
@@ -120,14 +123,15 @@ def _read(pandas: Any, request: Request, encoding: str) -> Opened:
                 texts, numbers = _read_some(pandas, request, of_row, options, encoding, layout)
                 again = io.StringIO(texts.to_csv(index=False, header=False))
                 frame = pandas.read_csv(again, header=None, names=list(texts.columns), decimal=layout.decimal, **typed)
-                doubtful = _find_doubtful(frame, lambda: True)
+                doubtful = sorted({*_find_doubtful(frame, lambda: True), *as_text})
     except (pandas.errors.ParserError, pandas.errors.ParserWarning) as error:
         reason = re.sub(r"^.*C error: ", "", str(error).strip().splitlines()[0]).rstrip(".")
         reason = re.sub(r"(?<=line )\d+", lambda match: str(int(match[0]) + layout.header), reason)
         raise InputError(f"{request.label} is not a regular table: {reason}.") from None
     for k in doubtful:
-        frame[k] = _as_written(frame[k], texts[k])
-    gaps = [f"{names[k]!r} is {remark}." for k in frame.columns if (remark := _read_gaps(frame, k, layout.decimal))]
+        frame[k] = texts[k] if k in as_text else _as_written(frame[k], texts[k])
+    others = [k for k in frame.columns if k not in as_text]
+    gaps = [f"{names[k]!r} is {remark}." for k in others if (remark := _read_gaps(frame, k, layout.decimal))]
     frame.columns = [names[k] for k in frame.columns]
     table = table_from_frame(frame, request.label)
     notes = (*((LATIN_NOTE,) if encoding == "latin-1" else ()), *gaps)

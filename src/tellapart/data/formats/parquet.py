@@ -56,7 +56,7 @@ class Parquet(Format):
             _check_memory(request, files, request.count_rows(total), total, wanted)
             numbers = request.choose_rows(total)
             # Names may stand for many columns each, and are looked up one by one.
-            columns = None if len(keep) == len(names) else sorted(wanted)
+            columns = None if len(keep) == len(names) else [name for name in dict.fromkeys(stored) if name in wanted]
             if len(numbers) == total:
                 tables = [_restore_categories(file.read(columns=columns)) for file in files]
             else:

@@ -122,7 +122,9 @@ def rank_pvalue(scores: Array, observed: int) -> Array:
 def step_down(scores: Array, observed: int) -> Array:
     """Westfall–Young adjusted p-values (step-down maxT) of the rows of ``scores`` (parts, labellings).
 
-    The probability that any of those parts is named whose joint law is the same in both samples is at most α.
+    Controls the family-wise error rate over parts whose *joint* distribution is the same in all samples. Parts that
+    have the same distributions one by one, but depend on each other differently, may be named by mistake more often
+    than at α where sizes are unequal. `twosample.naming` therefore takes the larger of these and Holm's p-values.
     """
     order = np.argsort(-scores[:, observed], kind="stable")
     largest = np.maximum.accumulate(scores[order][::-1], axis=0)[::-1]

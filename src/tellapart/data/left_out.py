@@ -1,0 +1,119 @@
+"""Which columns of tables are left out of a comparison, and why.
+
+There is one rule, for every call. It looks at the rows of all samples together and never at which row is of which
+sample, so that it is the same for every relabelling, and a permutation test of the other columns stays exact. Neither
+the name of a column nor the order of its rows is enough:
+
+* **constants** have one value in every row;
+* **free text**: more than 50 texts, which occur at most twice on average;
+* **dates**, and whole numbers from 1800 to 2200 in a column called year: samples that were taken at different times
+  differ in them in any case;
+* **counters**: whole numbers that are all different and follow each other, 1, 2, 3, … with few gaps; or that begin anew
+  in each sample and have no gaps at all;
+* **identifiers**: whole numbers that occur at most twice on average, in a column with the name of an identifier.
+
+Everything else is compared: amounts, counts, measurements and times in seconds may all be different, and sorted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from .arrays import Array
+from .columns import Column
+from .tables import is_identifier
+from .together import describe_texts
+
+WhyLeftOut: TypeAlias = Literal["constant", "free text", "date", "identifier"]
+
+#: Rows of each sample from which it is no accident what values have in common.
+ROWS = 8
+#: Of a counter, at most this share of the values are not followed by the next whole number. If n values were drawn from
+#: n / 0.8 whole numbers, all would differ with a probability of 0.0002 for n = 16, and less for more.
+_GAPS = 0.2
+_YEARS = (1800, 2200)
+_YEAR = re.compile(r"year|yr|jahr|année|annee|año|anno|ano", re.IGNORECASE)
+#: Names of identifiers, as the last word of a name: id, customer_id, customerId, row number, order-nr.
+_IDENTIFIER = re.compile(
+    r"(?i:(^|[_\W])(ids?|uuid|guid|key)$|^((row|record|sample)[_\W]?)?(index|idx)$|^(row|record|sample)[_\W]?(num|nr|no|number)$"
+    r"|.[_\W](nr|no|number)$)|[a-z](Id|ID)s?$"
+)
+
+
+class Reason(NamedTuple):
+    """Why a column is left out, as a kind and as a sentence."""
+
+    kind: WhyLeftOut
+    text: str
+
+
+def find_reason(column: Column, sizes: Sequence[int]) -> Reason | None:
+    """Why a column is better left out; None where it is to be compared.
+
+    Parameters
+    ----------
+    column
+        The rows of all samples.
+    sizes
+        How many rows each sample has. It does not matter which.
+
+    Examples
+    --------
+    >>> column = Column("order", "number", np.arange(100000.0, 100040.0))
+    >>> find_reason(column, (20, 20)).text
+    "'order' numbers the rows (100000 to 100039)."
+    >>> find_reason(replace(column, name="price", values=column.values**2), (20, 20))
+    """
+    there = column.values[~column.missing]
+    if min(sizes) < ROWS or not len(there):
+        return None
+    if len(there) == len(column) and (there == there[0]).all():
+        cell = column.cell(0)
+        return Reason("constant", f"{column.name!r} is {repr(cell) if column.kind == 'text' else cell} in every row.")
+    if column.kind == "text":
+        what = f"{column.name!r} holds free text or identifiers ({describe_texts(column)})."
+        return Reason("free text", what) if is_identifier(column) else None
+    between = f"({' to '.join(_show(column, value) for value in (there.min(), there.max()))})"
+    if column.kind == "date":
+        return Reason("date", f"{column.name!r} holds dates {between}.")
+    if column.kind == "boolean" or not (np.isfinite(there) & (there == np.rint(there))).all():
+        return None
+    if _YEAR.fullmatch(column.name) and _YEARS[0] <= there.min() and there.max() <= _YEARS[1]:
+        return Reason("date", f"{column.name!r} holds years {between}.")
+    values, counts = np.unique(there, return_counts=True)
+    if _is_counter(values, counts, sizes):
+        return Reason("identifier", f"{column.name!r} numbers the rows {between}.")
+    if has_name_of_identifier(column.name) and 2 * len(values) >= len(there):
+        what = f"{len(values):,} different whole numbers in {len(there):,} rows"
+        return Reason("identifier", f"{column.name!r} identifies rows ({what}).")
+    return None
+
+
+def has_name_of_identifier(name: str) -> bool:
+    """Whether the last word of a name is one for identifiers; columns without names are called 0, 1, 2.
+
+    >>> [has_name_of_identifier(name) for name in ("customer_id", "ID", "userId", "row index", "order-nr", "uuid")]
+    [True, True, True, True, True, True]
+    >>> [has_name_of_identifier(n) for n in ("idle_ms", "index_of_refraction", "price_index", "paid", "number of", "0")]
+    [False, False, False, False, False, False]
+    """
+    return bool(_IDENTIFIER.search(name))
+
+
+def _is_counter(values: Array, counts: Array, sizes: Sequence[int]) -> bool:
+    """Whether whole numbers, sorted, with how often each occurs, are those of a counter."""
+    follow = np.diff(values) == 1
+    if counts.max() == 1:
+        return bool(np.count_nonzero(~follow) + 1 <= _GAPS * len(values))
+    # The counters of all samples begin with the same number: the k-th one occurs in the samples of more than k rows.
+    expected = [sum(size > k for size in sizes) for k in range(max(sizes))]
+    return bool(follow.all()) and counts.tolist() == expected
+
+
+def _show(column: Column, value: float) -> str:
+    return replace(column, values=np.array([value]), texts=None).cell(0)

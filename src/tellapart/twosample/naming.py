@@ -1,0 +1,96 @@
+"""Which columns may be said to differ: adjusted p-values that hold whatever the other columns do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ..data import Points
+from ..data.mixed import Mixed, Unit
+from ..stats.forms import Part, Pooled
+from ..stats.forms.single import single_pvalues
+from .designs import Design
+from .findings import holm
+
+Array: TypeAlias = "np.ndarray[Any, Any]"
+
+#: Columns with a larger p-value of step-down maxT are not tested by themselves: they are not named at any usual level.
+ADJUSTED = 0.25
+#: Permutations of a column are so many times the number of columns that Holm's smallest p-value is below that of the
+#: whole test; but no more than this many, or so many times the number of columns.
+_ENOUGH, _PER_COLUMN = 5_000, 200
+#: Numbers of columns that are in memory together.
+_TOGETHER = 2**25
+_BLOCK = 2**16
+
+
+def adjust_columns(
+    parts: Sequence[Part], mixed: Mixed, pooled: Pooled, design: Design, permutations: int, seed: int
+) -> tuple[Part, ...]:
+    """Columns whose adjusted p-value is the larger of step-down maxT's and Holm's over exact single p-values.
+
+    A single p-value is valid if the observed values of that column have the same distribution in all samples (see
+    `single_pvalues`), so Holm's holds for every set of such columns, however columns depend on each other. MaxT keeps
+    the answer in line with the test of all columns. Where values are missing, maxT also sees that.
+    """
+    unit_of = {place: unit for unit in mixed.units for place in unit.coordinates}
+    units = [unit_of[part.columns[0]] for part in parts]
+    if len(parts) == 1 and units[0].gap is None:
+        return tuple(parts)
+    tested = [
+        k
+        for k, (part, unit) in enumerate(zip(parts, units, strict=True))
+        if (part.pvalue if unit.gap is None else part.pvalue_alone) <= ADJUSTED
+    ]
+    labels = np.repeat(np.arange(len(mixed.points)), [len(part) for part in mixed.points])[pooled.order]
+    groups, strata = (None if codes is None else codes[pooled.order] for codes in (design.groups, design.strata))
+    draws = 1 + min(len(parts) * (permutations + 1) * 101 // 100, max(_ENOUGH, _PER_COLUMN * len(parts)))
+    rng = np.random.default_rng([seed, len(parts)])
+    single = np.ones(len(parts))
+    for some, columns, present in _read(tested, parts, units, pooled.points):
+        single[some] = single_pvalues(
+            columns, present, labels, draws, rng, groups=groups, strata=strata, equal_groups=design.equal_groups
+        )
+    adjusted = holm(single.tolist())
+    found = list(parts)
+    for k in tested:
+        # Of a column with missing values, the p-value by itself is that of the values that are there.
+        alone = parts[k].pvalue_alone if units[k].gap is None else float(single[k])
+        found[k] = replace(parts[k], pvalue=max(parts[k].pvalue, adjusted[k]), pvalue_alone=alone)
+    return tuple(found)
+
+
+def _read(
+    tested: Sequence[int], parts: Sequence[Part], units: Sequence[Unit], points: Points
+) -> Iterator[tuple[list[int], list[Array], Array | None]]:
+    """Columns that can be tested together, their values, and the rows that have one (None: all)."""
+    kinds = (
+        [[k] for k in tested if units[k].gap is not None],
+        _chunks([k for k in tested if units[k].gap is None and parts[k].kind != "share"], 1, len(points)),
+        _chunks([k for k in tested if units[k].gap is None and parts[k].kind == "share"], 8, len(points)),
+    )
+    for some in (chunk for kind in kinds for chunk in kind):
+        gap = units[some[0]].gap
+        places = [place for k in some for place in parts[k].columns]
+        values = _take(points, places if gap is None else [*places, gap])
+        columns, at = [], 0
+        for k in some:
+            width = len(parts[k].columns)
+            columns.append(values[:, at : at + width] if parts[k].kind == "share" else values[:, at])
+            at += width
+        yield some, columns, None if gap is None else values[:, -1] < 0.5
+
+
+def _chunks(columns: list[int], width: int, rows: int) -> list[list[int]]:
+    size = max(1, _TOGETHER // (width * rows))
+    return [columns[start : start + size] for start in range(0, len(columns), size)]
+
+
+def _take(points: Points, places: list[int]) -> Array:
+    """Some columns of all rows."""
+    step = max(1, min(_BLOCK, _TOGETHER // max(1, int(np.prod(points.shape[1:])))))
+    parts = (points[start : start + step].detach().cpu().flatten(1)[:, places] for start in range(0, len(points), step))
+    return np.concatenate([part.double().numpy() for part in parts])

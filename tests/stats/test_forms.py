@@ -11,6 +11,7 @@ import torch
 from scipy import special, stats
 from scipy.optimize import brentq
 
+import tellapart as ta
 from tellapart.engine import Compute
 from tellapart.engine.executors import tree
 from tellapart.engine.rows import Rows, Size, StratifiedSums, branches, fitting, reduce_rows
@@ -257,6 +258,13 @@ def test_kernel_forms_are_those_of_the_dense_matrix(stratified):
 def ridge_with(spectrum, degrees):
     """The ridge that leaves so many degrees of freedom."""
     return math.exp(brentq(lambda t: (spectrum / (spectrum + math.exp(t))).sum() - degrees, -25, 25))
+
+
+def test_bandwidths_of_many_equal_rows():
+    """Most rows are 0, and few are far away in units of the smallest bandwidth."""
+    rng = np.random.default_rng([118, 14, 10, 5, 11])
+    X, Y = (rng.exponential(size=(n, 5)) * (rng.random((n, 5)) < 0.1) for n in (14, 10))
+    assert ta.two_sample_test(X, Y, 19, rng=118).pvalue > 0
 
 
 def test_leverages_are_the_diagonal_of_the_form():

@@ -154,7 +154,8 @@ def inverse_root(factor: Tensor) -> Tensor:
 def _count_landmarks(landmarks: Tensor, bandwidth: float) -> int:
     """How many landmarks a bandwidth uses: a smooth kernel in few dimensions needs few."""
     few = landmarks[:RANK_PROBE].double()
-    spectrum = torch.linalg.eigvalsh(torch.exp(torch.cdist(few, few) ** 2 * (-0.5 / bandwidth**2)))
+    # Entries near the smallest numbers of float64 keep LAPACK from converging, where many rows are equal.
+    spectrum = torch.linalg.eigvalsh(torch.exp((torch.cdist(few, few) ** 2 * (-0.5 / bandwidth**2)).clamp(min=-80)))
     rank = int((spectrum > 1e-6 * spectrum[-1]).sum())
     if 2 * rank >= RANK_PROBE:
         return len(landmarks)

@@ -23,7 +23,7 @@ import torch
 
 from ..labellings import NothingToExchange, draw_labellings, find_exchange
 from .constants import COSINES, FLAT, TIE
-from .ranks import Ranks, in_order, rank_cosines
+from .ranks import Ranks, in_order
 from .scores import power_mean, upper_tail
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
@@ -141,7 +141,8 @@ def _less_means(F: torch.Tensor, cells: torch.Tensor) -> Array:
 
 def number_features(values: Array) -> Array:
     """Rank cosines of a column of numbers: (rows, 6)."""
-    found: Array = rank_cosines(Ranks.fit(values[:, None])(values[:, None])).numpy()[:, 0]
+    ranks = Ranks.fit(values[:, None])
+    found: Array = ranks.cosines(ranks(values[:, None])).numpy()[:, 0]
     return found
 
 

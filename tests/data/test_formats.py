@@ -237,7 +237,7 @@ def test_a_damaged_file_is_named_in_one_line(case: Case, content: bytes, tmp_pat
 @pytest.mark.parametrize("case", READERS.values(), ids=READERS)
 def test_memory_is_asked_for_first(case: Case, tmp_path: Path) -> None:
     data = case.make(tmp_path, inputs(case)[0])
-    with pytest.raises(InputMemoryError, match=r"X .*would take about .* of memory, but max_memory is 500 bytes\. .+"):
+    with pytest.raises(InputMemoryError, match=r"X .*would take about .* of memory, but 500 bytes are allowed\. .+"):
         read(data, max_memory=500)
     assert len(read(data, max_memory="10MB")) == len(inputs(case)[0])
 

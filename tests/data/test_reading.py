@@ -881,8 +881,8 @@ def test_a_module_is_in_eval_mode_for_a_while() -> None:
 @pytest.mark.parametrize(
     ("features", "message"),
     [
-        (lambda batch: batch.sum(), "must return one row for each row, but for 20 rows of X it returned shape"),
-        (lambda batch: batch[:3], r"it returned shape \(3, 3\)"),
+        (lambda batch: batch.sum(), "must have one row for each row, but for 20 rows of X their shape is"),
+        (lambda batch: batch[:3], r"their shape is \(3, 3\)"),
         (lambda batch: batch / 0, "The output of the features for X has"),
         (lambda batch: batch[:, :0], "The features must be numbers"),
         (lambda batch: [1, 2], "The features must be a tensor or an array, but are of type list"),

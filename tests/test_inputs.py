@@ -19,7 +19,7 @@ KERNEL = ta.kernels.Gaussian(1.5).requires_grad_(False)
 CALLS = {
     "two_sample_test": lambda x, y: ta.two_sample_test(x, y, 99, rng=0).pvalue,
     "mmd_test": lambda x, y: ta.mmd_test(x, y, permutations=49, standardise=False, rng=0).pvalue,
-    "mmd_test, its statistic": lambda x, y: ta.mmd_test(x, y, KERNEL, permutations=9, rng=0).statistic,
+    "mmd_test, its statistic": lambda x, y: ta.mmd_test(x, y, KERNEL, permutations=19, rng=0).statistic,
     "learned_test": lambda x, y: ta.learned_test(x, y, "witness", permutations=49, standardise=False, rng=0).statistic,
     "compare": lambda x, y: ta.compare(x, y, "witness", permutations=49, stability=0, rng=0).auc,
     "estimate": lambda x, y: float(ta.estimate(x, y, KERNEL).t),
@@ -217,7 +217,7 @@ def test_mnist_by_name(monkeypatch):
     monkeypatch.setenv("TELLAPART_DATA", str(MNIST))
     images = ta.datasets.mnist().test_images.numpy()
     other = images[:40] // 2
-    options = {"permutations": 9, "rng": 0, "max_rows": 40}
+    options = {"permutations": 19, "rng": 0, "max_rows": 40}
     assert ta.mmd_test("mnist", other, **options).statistic == ta.mmd_test(images, other, **options).statistic
 
 

@@ -327,8 +327,7 @@ def test_few_rows():
         assert 0 <= c.auc_interval[0] <= c.auc_interval[1] <= 1
         assert np.isfinite(c.witness_x).all()
         json.loads(c.to_json())
-    with pytest.raises(ValueError, match="Every row of both samples is the same"):
-        ta.compare(np.ones((40, 2)), np.ones((30, 2)), **FAST)
+    assert ta.compare(np.ones((40, 2)), np.ones((30, 2)), **FAST).pvalue == 1
 
 
 def test_clusters_of_embeddings_are_told_by_what_is_in_them():

@@ -95,7 +95,7 @@ def test_an_interrupt_at_each_step_of_the_workers(when, monkeypatch):
     """Wherever it comes, also when what was taken is lost with it: nobody waits for ever, and no thread is left."""
     monkeypatch.setattr(tiles, "SECONDS_PER_THREAD", 1e-9)
     X, Y = (torch.randn(300, 2, generator=torch.Generator().manual_seed(s)) for s in (0, 1))
-    expected, before = ta.mmd_test(X, Y, permutations=9, rng=0).pvalue, threading.active_count()
+    expected, before = ta.mmd_test(X, Y, permutations=19, rng=0).pvalue, threading.active_count()
     steps, at = 0, 0
 
     class Interrupted(workers.SimpleQueue):
@@ -118,18 +118,18 @@ def test_an_interrupt_at_each_step_of_the_workers(when, monkeypatch):
             return found
 
     monkeypatch.setattr(workers, "SimpleQueue", Interrupted)
-    assert ta.mmd_test(X, Y, permutations=9, rng=0, threads=2).pvalue == expected
+    assert ta.mmd_test(X, Y, permutations=19, rng=0, threads=2).pvalue == expected
     interrupts = 0
     for step in range(1, steps + 1):  # how many there are differs a little: some are only needed by who comes late
         steps, at = 0, step
         try:
-            ta.mmd_test(X, Y, permutations=9, rng=0, threads=2)
+            ta.mmd_test(X, Y, permutations=19, rng=0, threads=2)
         except KeyboardInterrupt:
             interrupts += 1
         assert threading.active_count() == before
     assert interrupts > 8
     at = 0
-    assert ta.mmd_test(X, Y, permutations=9, rng=0, threads=2).pvalue == expected
+    assert ta.mmd_test(X, Y, permutations=19, rng=0, threads=2).pvalue == expected
 
 
 def test_threads_that_cannot_be_started(monkeypatch):

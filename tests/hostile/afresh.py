@@ -143,7 +143,6 @@ def odd_values() -> list[Case]:
         (*compare, "--swap"): "--swap is an option of a learned test. Name one with --test ard",
         (*compare, "--test", "rbf", "--train", "nan"): "share to learn from",
         (*compare, "--test", "rbf", "--train", "1.5"): "share to learn from",
-        (*compare, "--test", "rbf", "--keep", "a"): "keep is an option of the automatic test",
         (*compare, "--test", "rbf", "--cost", "--json", "r.json"): "--json is for what a test finds",
         (*compare, "--cost"): "nothing to estimate",
         ("compare", "--by", "g", "t.csv", "--names", "u,v"): "--names is for two samples",

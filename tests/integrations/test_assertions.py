@@ -54,7 +54,7 @@ def test_options_are_those_of_the_test():
     groups = np.r_[np.zeros(75), np.ones(75), np.full(75, 2), np.full(75, 3)]
     with (
         pytest.raises(ValueError, match=r"nothing can be found at level 0\.0001.*alpha="),
-        pytest.warns(UserWarning, match="p cannot be"),
+        pytest.warns(UserWarning, match="smallest attainable p-value"),
     ):
         ta.testing.assert_same_distribution(X, Y, groups=groups)
     with pytest.raises(ValueError, match="alpha must be between"):

@@ -339,7 +339,7 @@ def test_tails_are_those_of_scipy():
 
 @pytest.mark.parametrize("value", [0.0004, 0.001, 0.004, 0.01])
 def test_small_lower_tails_are_those_of_scipy(value):
-    tail = Tail(1e-5, 1e-5, (1e-3, 5e-8, 2.5e-12))
+    tail = Tail(1e-5, 1e-5, (1e-3, 5e-8, 2.5e-12), math.inf)
     variance = 2 * tail.traces[1] + 4 * tail.along * value
     skewness = (8 * tail.traces[2] + 24 * tail.along**2 * value) / variance**1.5
     law = stats.pearson3(skewness, loc=value, scale=math.sqrt(variance))
@@ -349,8 +349,8 @@ def test_small_lower_tails_are_those_of_scipy(value):
 
 
 def test_tails_of_an_estimate_without_variance():
-    tail = Tail(0.5, 0.0, (0.0, 0.0, 0.0))
-    assert [(tail(value), tail.lower(value)) for value in (0.4, 0.6)] == [(0.0, 1.0), (1.0, 0.0)]
+    tail = Tail(0.5, 0.0, (0.0, 0.0, 0.0), math.inf)
+    assert [(tail(value), tail.lower(value)) for value in (0.4, 0.6)] == [(0.0, 1.0), (1.0, pytest.approx(0.0))]
 
 
 def test_means_of_scores():

@@ -659,7 +659,7 @@ def slow(a, b):
     return a @ b.T
 
 X = torch.randn(1500, 2)
-ta.mmd_test(X, X + 1, slow, permutations=9, rng=0)
+ta.mmd_test(X, X + 1, slow, permutations=19, rng=0)
 """
 
 

@@ -159,7 +159,7 @@ def frames(n=400):
 def test_findings_of_a_table():
     X, Y = frames()
     X["site"] = Y["site"] = np.arange(len(X)) % 4  # as many of each in both: effects are those of all rows
-    result = ta.two_sample_test(X, Y, 199, missing="indicator", strata="site", rng=0)
+    result = ta.two_sample_test(X, Y, 199, missing="indicator", strata="site", keep=["day"], rng=0)
     assert "site" not in {one.name for one in result.coordinates}
     found = {one.name: one for one in result.coordinates}
     assert set(result.named()) == {"age", "town", "day", "member", "age is missing"}
@@ -562,7 +562,7 @@ def test_of_several_samples_each_is_told_by_name():
     table = pd.DataFrame({"day": days, "kind": rng.choice(["u", "v"], 90), "place": np.repeat(["a", "b", "c"], 30)})
     table.loc[table["place"] == "c", "day"] += pd.Timedelta(days=90)
     table.loc[table["place"] == "a", "kind"] = "u"
-    result = ta.k_sample_test(table, labels="place", permutations=19, rng=0)
+    result = ta.k_sample_test(table, labels="place", permutations=19, keep=["day"], rng=0)
     words = {one.name: one.words for one in result.coordinates}
     assert re.fullmatch(r"mean 2024-01-\d\d in a, 2024-01-\d\d in b, 2024-04-\d\d in c", words["day"])
     assert re.search(r"% in a, .* % in b, .* % in c", words["kind"])
@@ -753,7 +753,7 @@ def test_one_column_and_more_columns_than_rows():
         ({"permutations": 0}, "permutations must be a whole number from 1 up"),
         ({"groups": [1, 2]}, "groups must have one label for each of the 6 rows"),
         ({"paired": True}, "X has 2 rows and Y has 4"),
-        ({"paired": True, "strata": [0] * 6}, "takes neither groups nor strata"),
+        ({"paired": True, "strata": [0] * 6}, "takes neither groups= nor strata="),
         ({"groups": "patient"}, "has no column"),
         ({"Y": [[1.0, 2.0]] * 3}, "rows of the same shape"),
     ],

@@ -66,7 +66,7 @@ def test_learning_never_sees_tested_rows(kernel):
         x, y = X.clone(), Y.clone()
         x[split.test_x] += noise
         y[split.test_y] -= noise
-        kernels.append(ta.learned_test(x, y, kernel, train=split, permutations=9, rng=0, learning=options).kernel)
+        kernels.append(ta.learned_test(x, y, kernel, train=split, permutations=19, rng=0, learning=options).kernel)
     first, second = (kernel.state_dict() for kernel in kernels)
     assert all(torch.equal(first[name], second[name]) for name in first)
 

@@ -25,7 +25,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from .arrays import Array
-from .columns import Column
+from .columns import Column, find_strays
 from .tables import is_identifier
 from .together import describe_texts
 
@@ -77,11 +77,15 @@ def find_reason(column: Column, sizes: Sequence[int]) -> Reason | None:
         return Reason("constant", f"{column.name!r} is {repr(cell) if column.kind == 'text' else cell} in every row.")
     if column.kind == "text":
         what = f"{column.name!r} holds free text or identifiers ({describe_texts(column)})."
-        return Reason("free text", what) if is_identifier(column) else None
+        # Numbers or dates with a few texts among them are not free text: what is wrong with them is reported later.
+        free = is_identifier(column) and find_strays(column) is None
+        return Reason("free text", what) if free else None
+    if not np.isfinite(there).all():
+        return None
     between = f"({' to '.join(_show(column, value) for value in (there.min(), there.max()))})"
     if column.kind == "date":
         return Reason("date", f"{column.name!r} holds dates {between}.")
-    if column.kind == "boolean" or not (np.isfinite(there) & (there == np.rint(there))).all():
+    if column.kind == "boolean" or (there != np.rint(there)).any():
         return None
     if _YEAR.fullmatch(column.name) and _YEARS[0] <= there.min() and there.max() <= _YEARS[1]:
         return Reason("date", f"{column.name!r} holds years {between}.")

@@ -433,8 +433,11 @@ def _add_features(source: Source, images: Images | None = None) -> Source:
     if options.features is None or source.features is not None:
         return source
     content = source.content
-    if isinstance(content, Table) and len(content.columns) == 1 and content.columns[0].kind == "text":
-        return replace(source, features=_features_of_texts(content.columns[0], source))
+    if isinstance(content, Table) and len(content.columns) == 1:
+        column = content.columns[0]
+        text = column if column.kind == "text" else column.texts  # answers such as "42" are texts here
+        if text is not None:
+            return replace(source, features=_features_of_texts(text, source))
     values = images or _as_matrix(source, "features")
     if options.missing == "indicator" and not isinstance(values, Images):
         advice = "{features} needs all values: read it with {missing}."

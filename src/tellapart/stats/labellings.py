@@ -130,6 +130,19 @@ def find_exchange(
     return Exchange(unit, labels[first], tuple(cells))
 
 
+def without_idle(groups: Array | None, strata: Array | None) -> tuple[Array | None, Array | None]:
+    """Groups and strata, or None where they restrict nothing: groups of one row each, and one stratum of all rows.
+
+    The permutations are then those without them.
+
+    >>> without_idle(np.arange(4), np.zeros(4))
+    (None, None)
+    """
+    idle_groups = groups is None or len(np.unique(groups)) == len(groups)
+    idle_strata = strata is None or (strata == strata[0]).all()
+    return None if idle_groups else groups, None if idle_strata else strata
+
+
 def draw_labellings(
     labels: Array,
     permutations: int,
@@ -156,10 +169,8 @@ def draw_labellings(
     equal_groups
         Only groups with the same number of rows are exchanged.
     """
+    groups, strata = without_idle(groups, strata)
     strata = None if strata is None else np.unique(strata, return_inverse=True)[1].reshape(-1)
-    # One stratum of all rows, and groups of one row each, restrict nothing: the draws are then those without them.
-    strata = None if strata is None or not strata.any() else strata
-    groups = None if groups is None or len(np.unique(groups)) == len(groups) else groups
     exchange = find_exchange(labels, groups, strata, equal_groups)
     samples = int(labels.max()) + 1
     distinct, alike = count_labellings(exchange, samples)

@@ -318,7 +318,7 @@ def correlation_interval(correlations: Array, spread: Spread, rows: Array) -> tu
         width = student_quantile(_MISSED, free) * np.sqrt(np.maximum(for_size, for_size.mean()) / n)
         width = np.maximum(width, Z_95 / np.sqrt(np.maximum(rows - _NORMAL, 1e-9)))
     low, high = np.tanh(np.arctanh(r) - width), np.tanh(np.arctanh(r) + width)
-    product = float(np.sqrt(variances.prod()))
+    product = math.sqrt(max(float(variances.prod()), 0.0))
     together = (variance - float(variances.sum())) / (2 * product) if product > 0 else 0.0
     return _difference(correlations, np.minimum(low, correlations), np.maximum(high, correlations), together)
 

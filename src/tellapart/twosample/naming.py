@@ -12,6 +12,7 @@ from ..data import Points
 from ..data.mixed import Mixed, Unit
 from ..stats.forms import Part, Pooled
 from ..stats.forms.single import single_pvalues
+from ..stats.labellings import without_idle
 from .designs import Design
 from .findings import holm
 
@@ -46,7 +47,9 @@ def adjust_columns(
         if (part.pvalue if unit.gap is None else part.pvalue_alone) <= ADJUSTED
     ]
     labels = np.repeat(np.arange(len(mixed.points)), [len(part) for part in mixed.points])[pooled.order]
-    groups, strata = (None if codes is None else codes[pooled.order] for codes in (design.groups, design.strata))
+    groups, strata = (
+        None if codes is None else codes[pooled.order] for codes in without_idle(design.groups, design.strata)
+    )
     draws = 1 + min(len(parts) * (permutations + 1) * 101 // 100, max(_ENOUGH, _PER_COLUMN * len(parts)))
     rng = np.random.default_rng([seed, len(parts)])
     single = np.ones(len(parts))

@@ -229,7 +229,7 @@ def _find_spread(squares: Squares, counts: Array) -> Spread:
     """Variances with their degrees of freedom; ``counts`` are the values there are: (2, estimates)."""
     variance, parts, fourth = squares.variance.numpy(), squares.parts.numpy(), squares.fourth.numpy()
     free = np.maximum(np.minimum(squares.free[:, None], counts - 1), 1e-9)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         by_size = free.min(0) if squares.joint else parts.sum(0) ** 2 / (parts**2 / free).sum(0)
         found = np.fmin(by_size, 3 * variance**2 / fourth)
     found = np.where(np.isnan(found), free.min(0), found)

@@ -95,6 +95,8 @@ class ZarrChunks:
         self.path, self.label = path.absolute(), label
         array = self._open()
         self.shape, self.dtype = tuple(array.shape), np.dtype(array.dtype)
+        if 0 in array.chunks:
+            raise InputError(f"{label} is damaged, or not in the format that its name says: its chunks are empty.")
         self.step = int(array.chunks[0]) if self.shape else 1
         self._check_chunks(tuple(getattr(array, "shards", None) or array.chunks))
 

@@ -296,6 +296,17 @@ def _log_binomial(n: int, m: float) -> float:
     return log + m * math.log(m / n) + (n - m) * math.log1p(-m / n)
 
 
+def _in_order_of_rows(codes: Array) -> Array:
+    """Codes by first occurrence: neighbours are merged, and the codes that a user gave may have to do with values.
+
+    >>> _in_order_of_rows(np.array([7, 3, 7, 5]))
+    array([0, 1, 0, 2])
+    """
+    _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
+    found: Array = np.argsort(np.argsort(first))[inverse.reshape(-1)]
+    return found
+
+
 def single_pvalues(
     columns: Sequence[Array],
     present: Array | None,
@@ -337,8 +348,7 @@ def single_pvalues(
     if len(np.unique(labels)) < 2:
         return np.ones(len(columns))
     labels = np.unique(labels, return_inverse=True)[1].reshape(-1)
-    if strata is not None:
-        strata = np.unique(strata, return_inverse=True)[1].reshape(-1)
+    strata, groups = (None if codes is None else _in_order_of_rows(codes) for codes in (strata, groups))
     blocks = Blocks.merge(labels, groups, strata, equal_groups)
     numbers = columns[0].ndim == 1
     features = [number_features(column) if numbers else column for column in columns]

@@ -127,5 +127,5 @@ def test_constants_get_one_answer() -> None:
     assert test.pvalue == comparison.pvalue == 1
     assert (comparison.auc, comparison.distance) == (0.5, 0)
     for notes in (test.notes, comparison.notes):
-        assert "Every relabelling gives the same rows, or all columns are constant: there is nothing to compare." in notes
+        assert any("all columns are constant: there is nothing to compare." in note for note in notes)
     comparison.to_json()

@@ -469,7 +469,7 @@ def _as_kind(column: Column, kind: str, how: str = "plain") -> Column:
 def _number(text: str, how: str) -> float:
     """The number that a text says, if it is written as in the reference; NaN if it is not."""
     if how == "plain" and code_width([text]) is not None:
-        return float(text)  # codes that begin with 0, where the reference happened to have none and took them for numbers
+        return float(text)  # the reference happened to have no code that begins with 0, and took codes for numbers
     found = read_written([text], how)
     return found.values[0] if found is not None and found.values and np.isfinite(found.values[0]) else np.nan
 

@@ -225,7 +225,7 @@ def odd_places() -> list[Case]:
         "quotes in a name": (TWO, ("test", "it's \"it\".csv", "b.csv"), "it's \"it\".csv. does not exist"),
         "a dash in front": (TWO, ("test", "--", "-x.csv", "b.csv"), "-x.csv. does not exist"),
         "marks in a name": (TWO, ("test", "\u202egnp.csv", "b.csv"), r"\\u202egnp.csv"),
-        "dots": (TWO, ("test", "..", "b.csv"), "PNG|folder|images"),
+        "a dot": (TWO, ("test", ".", "b.csv"), "PNG|folder|images"),
         "a url": (TWO, ("test", "https://example.com/a.csv", "b.csv"), "does not exist"),
         "a url of a store": (TWO, ("test", "s3://bucket/a.zarr", "b.csv"), "does not exist"),
     }  # fmt: skip

@@ -293,6 +293,60 @@ def odd_contents() -> list[Case]:
     return cases
 
 
+def seams() -> list[Case]:
+    """What formats understand differently, and files that are small and would take much time or memory."""
+    object_ = '{"a":1,"b":1,"c":2}'
+    big = "a,b,c\n" + "".join(f"{2**53 + k},{k},{k * k}\n" for k in range(40))
+    calls: dict[str, tuple[Content, str, tuple[str, ...]]] = {
+        "two on a line.jsonl": ((object_ + object_ + "\n") * 40, "row 0 has several objects on one line", ()),
+        "new keys.jsonl": (
+            "".join(f'{{"k{k}":1}}\n' for k in range(8_000)),
+            "50.0 MB are allowed",
+            ("--max-memory", "50MB"),
+        ),
+        "equal names.csv": (",".join(["a"] * 2_000) + "\n" + ",".join(["1"] * 2_000) + "\n", "lacks 'a .2.'", ()),
+        "one line.csv.gz": (
+            gzip.compress(b"a,b,c\n1,2," + b"3" * 20_000_000),
+            "a line longer than 16,777,216 bytes",
+            ("--max-memory", "100MB"),
+        ),
+        "bomb.csv.gz": (
+            gzip.compress(b"a,b,c\n" + b"x" * 60_000_000),
+            "a line longer than 16,777,216 bytes",
+            ("--max-rows", "50"),
+        ),
+        "merged.csv": (big, "whole numbers beyond 2..53", ()),
+        "merged with a gap.csv": (big + ",1,1\n", "whole numbers beyond 2..53", ("--missing", "indicator")),
+        "beyond int64.csv": (big.replace(str(2**53), str(2**70)), "whole numbers beyond 2..53", ()),
+        "merged.jsonl": (
+            f'{{"a":{2**53 + 1},"b":1,"c":2}}\n{{"a":{2**53},"b":1,"c":2}}\n' * 20,
+            "whole numbers beyond 2..53",
+            (),
+        ),
+        "NA.csv": (table(a7="NA"), "missing values in 'a' .1 of 40.", ()),
+        "null words.csv": (table(a7="null"), "missing values in 'a' .1 of 40.", ()),
+    }
+    cases = [
+        Case(f"seam: {name}", {name: content, "good.csv": GOOD}, ("test", name, "good.csv", *more), says)
+        for name, (content, says, more) in calls.items()
+    ]
+    folders: dict[str, tuple[dict[str, Content], str]] = {
+        "hive": ({"f/k=1/x.parquet": parquet(FRAME), "f/k=2/x.parquet": parquet(FRAME)}, "Hive partitions"),
+        "hidden parts": (
+            {"f/_x.parquet": parquet(FRAME), "f/.y.parquet": parquet(FRAME)},
+            "without PNG or JPEG images",
+        ),
+        "other parts": (
+            {"f/1.parquet": parquet(FRAME), "f/2.parquet": parquet(FRAME[["a"]])},
+            "parts with different columns",
+        ),
+    }
+    return cases + [
+        Case(f"seam: {name}", {**files, "good.csv": GOOD}, ("test", "f", "good.csv"), says)
+        for name, (files, says) in folders.items()
+    ]
+
+
 def odd_and_good() -> list[Case]:
     """What looks odd and is answered."""
     x, y = NUMBERS, np.random.default_rng(5).normal(size=(40, 3))
@@ -356,4 +410,4 @@ def odd_and_good() -> list[Case]:
     ]
 
 
-CASES = [*overwritten(), *odd_values(), *odd_places(), *odd_contents(), *odd_and_good()]
+CASES = [*overwritten(), *odd_values(), *odd_places(), *odd_contents(), *seams(), *odd_and_good()]

@@ -83,7 +83,7 @@ LEARNED = QUICK | {"stability": 0, "learning": {"steps": 2}}
 def of_cluster() -> None:
     from distributed import Client, LocalCluster
 
-    here = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
+    here = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": ":0"}
     with LocalCluster(**here) as local, Client(local) as client:
         ta.mmd_test("a.npy", "b.npy", rng=0, cluster=client)
 

@@ -23,6 +23,7 @@ import torch
 
 import tellapart as ta
 from tellapart import engine
+from tellapart.stats import formulas
 
 
 def timed_in_turns(functions: dict[str, Callable[[], object]], repeats: int) -> dict[str, float]:
@@ -161,7 +162,7 @@ def plain_t(X: torch.Tensor, Y: torch.Tensor, log_scales: torch.Tensor) -> torch
         m, n, Kxx.sum(1), Kyy.sum(1), Kxy.sum(1), Kxy.sum(0), Kxx.square().sum(), Kyy.square().sum(),
         Kxy.square().sum(), torch.diagonal(Kxx).sum(), torch.diagonal(Kyy).sum(), None,
     )  # fmt: skip
-    return ta.stats.formulas.estimate_from(s).t
+    return formulas.estimate_from(s).t
 
 
 def step_plain(m: int, d: int) -> Callable[[], object]:

@@ -140,9 +140,9 @@ def plant(table, change, seed, rows=None):
 def judge(problem, found):
     """Whether the first thing named is what was planted, and whether anything else is named; None where nothing is."""
     own = {problem.column, f"{problem.column} is missing"}
-    columns = [one.columns[0] for one in found.named_columns]
-    pairs = [set(one.columns) for one in found.named_pairs]
-    slices = [{c.column for c in one.conditions} for one in found.named_slices]
+    columns = [one.columns[0] for one in found.differing_columns()]
+    pairs = [set(one.columns) for one in found.differing_pairs()]
+    slices = [{c.column for c in one.conditions} for one in found.differing_slices]
     if problem.kind == "slice":
         wanted = {problem.column, problem.other}
         right = bool(slices[0] & wanted) if slices else None
@@ -161,9 +161,9 @@ def points_there(problem, found):
     Columns go together, and other rules describe the same rows: the segment is at least twice as frequent among them as
     elsewhere, or half as frequent where the slice is rarer in Y. None where nothing is named.
     """
-    if problem.inside is None or not found.named_slices:
+    if problem.inside is None or not found.differing_slices:
         return None
-    first = found.named_slices[0]
+    first = found.differing_slices[0]
     chosen = np.isin(np.arange(len(problem.Y)), first.members_y)
     if not 0 < chosen.sum() < len(chosen):
         return False

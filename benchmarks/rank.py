@@ -51,7 +51,7 @@ def level(repetitions: int, kernels: list[str]) -> None:
                 start, found = time.perf_counter(), 0
                 for k in range(repetitions):
                     x, a, b = draw(np.random.default_rng([k, *sizes]), *sizes)
-                    result = ta.rank(x, {"a": a, "b": b}, kernel, measures=False, rng=k, threads=1)
+                    result = ta.rank(x, {"a": a, "b": b}, kernel, diagnostics=False, rng=k, threads=1)
                     found += result.pairs[0].pvalue <= ALPHA
                 share = found / repetitions
                 error = math.sqrt(share * (1 - share) / repetitions)
@@ -82,7 +82,7 @@ def generators(draws: int, data: str, folder: Path, steps: tuple[int, int], rows
             str(count): model.sample(rows, torch.Generator().manual_seed(1000 * k + i))
             for i, (count, model) in enumerate(models.items())
         }
-        result = ta.rank(held_out, made, measures=False, rng=k)
+        result = ta.rank(held_out, made, diagnostics=False, rng=k)
         right += result.order[0] == str(steps[1])
         sure += result.order[0] == str(steps[1]) and result.pairs[0].pvalue <= ALPHA
     print(

@@ -18,6 +18,7 @@ import torch
 import tellapart as ta
 from tellapart import engine
 from tellapart.kernels import Grid
+from tellapart.learning import default_bandwidths
 from tellapart.stats import nulls
 from tellapart.stats.formulas import estimate_from
 
@@ -57,7 +58,7 @@ def main() -> None:
     options = parser.parse_args()
     print(f"{'':18}" + "".join(f"{name:>14}" for name in [*RULES, "best choice"]))
     for problem in options.problems:
-        bandwidths = ta.default_bandwidths(*PROBLEMS[problem](10**6), 20, rng=0).tolist()
+        bandwidths = default_bandwidths(*PROBLEMS[problem](10**6), 20, rng=0).tolist()
         trials = [trial(problem, seed, bandwidths) for seed in range(options.repetitions)]
         rates = np.mean([rejected for _, rejected in trials], axis=0)
         power = [rates[[chosen[name] for chosen, _ in trials]].mean() for name in RULES]

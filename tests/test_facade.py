@@ -20,6 +20,13 @@ def test_every_public_name_is_there_after_import_tellapart(name):
     assert name in dir(ta)
 
 
+def test_dir_has_the_promised_names_and_no_internal_packages():
+    tests = "two_sample_test k_sample_test compare rank mmd_test learned_test equivalence_test plan Reference"
+    others = "read InputError mmd2 mmd2_variance t_statistic estimate select_bandwidth fit_kernel __version__"
+    modules = "kernels nulls losses features datasets plots results testing generative"
+    assert set(dir(ta)) == {*tests.split(), *others.split(), *modules.split()}
+
+
 def test_the_public_modules_can_be_imported_from():
     from tellapart.datasets import blobs
     from tellapart.losses import MMDLoss

@@ -10,6 +10,8 @@ import pytest
 import torch
 
 import tellapart as ta
+from tellapart.criticism import witness
+from tellapart.learning import median_bandwidth
 
 MNIST = Path(__file__).parents[2] / "shared" / "data"
 KERNEL = ta.kernels.Gaussian(1.5).requires_grad_(False)
@@ -26,10 +28,10 @@ CALLS = {
     "mmd2": lambda x, y: float(ta.mmd2(x, y, KERNEL)),
     "mmd2_variance": lambda x, y: float(ta.mmd2_variance(x, y, KERNEL)),
     "t_statistic": lambda x, y: float(ta.t_statistic(x, y, KERNEL)),
-    "median_bandwidth": lambda x, y: ta.median_bandwidth(x, y, rng=0),
+    "median_bandwidth": lambda x, y: median_bandwidth(x, y, rng=0),
     "select_bandwidth": lambda x, y: ta.select_bandwidth(x, y, [0.5, 1.0, 2.0], rng=0).table["t"].sum(),
     "fit_kernel": lambda x, y: float(ta.fit_kernel(x, y, "rbf", rng=0)[0].bandwidth),
-    "witness": lambda x, y: float(ta.witness(KERNEL, x, y, at=x).sum()),
+    "witness": lambda x, y: float(witness(KERNEL, x, y, at=x).sum()),
 }
 
 

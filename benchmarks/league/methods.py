@@ -141,12 +141,14 @@ METHODS = {
         "auto", auto, "`ta.two_sample_test(X, Y)`; tables and images as they are", ours=True, raw=True, missing=_no_auto
     ),
     "median": Method("median", median, "`ta.mmd_test(X, Y)`: Gaussian kernel, median distance", ours=True),
-    "ard": Method("ard", partial(learned, kernel="ard"), '`ta.learned_test(X, Y, "ard", swap=True)`', ours=True),
-    "rbf": Method("rbf", partial(learned, kernel="rbf"), '`ta.learned_test(X, Y, "rbf", swap=True)`', ours=True),
+    "ard": Method("ard", partial(learned, kernel="ard"), '`ta.learned_test(X, Y, "ard", cross_fit=True)`', ours=True),
+    "rbf": Method("rbf", partial(learned, kernel="rbf"), '`ta.learned_test(X, Y, "rbf", cross_fit=True)`', ours=True),
     "witness": Method(
-        "witness", partial(learned, kernel="witness"), '`ta.learned_test(X, Y, "witness", swap=True)`', ours=True
+        "witness", partial(learned, kernel="witness"), '`ta.learned_test(X, Y, "witness", cross_fit=True)`', ours=True
     ),
-    "deep": Method("deep", partial(learned, kernel="deep"), '`ta.learned_test(X, Y, "deep", swap=True)`', ours=True),
+    "deep": Method(
+        "deep", partial(learned, kernel="deep"), '`ta.learned_test(X, Y, "deep", cross_fit=True)`', ours=True
+    ),
     "fuse": Method(
         "MMD-FUSE",
         fuse,

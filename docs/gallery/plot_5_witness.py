@@ -9,13 +9,14 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import tellapart as ta
+from tellapart.criticism import witness
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(800, 2))
 Y = np.concatenate([rng.normal(size=(720, 2)), rng.normal(size=(80, 2)) * 0.2 + [1.5, 1.5]])
 
 grid = np.stack(np.meshgrid(np.linspace(-3, 3, 80), np.linspace(-3, 3, 80)), -1).reshape(-1, 2)
-values = np.asarray(ta.witness(ta.kernels.Gaussian(0.5), X, Y, grid)).reshape(80, 80)
+values = np.asarray(witness(ta.kernels.Gaussian(0.5), X, Y, grid)).reshape(80, 80)
 
 fig, ax = plt.subplots(figsize=(5.4, 4.4), layout="constrained")
 limit = np.abs(values).max()

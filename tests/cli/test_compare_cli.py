@@ -96,7 +96,9 @@ def test_tables_with_text_dates_and_gaps(capsys, tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted([*files, "r.html"])
     assert main(["compare", *files, "--drop", "age", "--quiet"]) == 0
     assert capsys.readouterr() == ("", "")
-    assert main(["compare", *files, "--columns", "town,since", "--test", "rbf", "--swap", "--train", "0.4"]) == 0
+    assert (
+        main(["compare", *files, "--columns", "town,since", "--test", "rbf", "--cross-fit", "--train-size", "0.4"]) == 0
+    )
 
 
 def test_a_column_with_a_script_in_its_name(tmp_path):
@@ -167,8 +169,14 @@ def test_bad_input_is_named(capsys, tmp_path, numbers):
     fails(capsys, "wine.csv", "wine.csv", "--columns", "alcohl", says="'alcohl'. Did you mean 'alcohol'? It has 'alc")
     fails(capsys, "--by", "tragte", "wine.csv", says="has no column 'tragte'. Did you mean 'target'?")
     fails(capsys, "a.npy", "b.npy", "--alpha", "2", says="2.0")
-    fails(capsys, "a.npy", "b.npy", "--test", "ard", "--train", "1.5", says="between 0 and 1, but is 1.5")
-    fails(capsys, "a.npy", "b.npy", "--swap", says="swap is an option of a learned test. Name one with --test ard.")
+    fails(capsys, "a.npy", "b.npy", "--test", "ard", "--train-size", "1.5", says="between 0 and 1, but is 1.5")
+    fails(
+        capsys,
+        "a.npy",
+        "b.npy",
+        "--cross-fit",
+        says="cross_fit is an option of a learned test. Name one with --test ard.",
+    )
     fails(capsys, "a.npy", "b.npy", "--permutations", "0", says="permutations must be")
     fails(capsys, "a.npy", "b.npy", "--max-memory", "lots", says="is not a size")
 
@@ -203,7 +211,7 @@ def test_scripts_may_ask_for_differences_that_matter(capsys):
     out = capsys.readouterr().out
     assert "age: larger in June, +0." in out
     assert "'id' numbers the rows (0 to 599). It is left out." in out
-    assert "give --keep id." in out
+    assert "give --keep-columns id." in out
     stored = json.loads(Path("out.json").read_text())
     assert stored["rows"]["x"] == list(range(300))
     assert stored["exemplars"][0]["item"] == f"a{stored['exemplars'][0]['row']}"

@@ -18,7 +18,17 @@ from tellapart.cli.errors import explain, spell_notes
 from tellapart.cli.options import names
 from tellapart.data.stores import naming_file
 
-ODD = ["image_size", "max_rows", "max_memory=1", "drop='a'", "price (2)", "pixel 3,4", "a[0]", "{keep}", "--json"]
+ODD = [
+    "image_size",
+    "max_rows",
+    "max_memory=1",
+    "drop='a'",
+    "price (2)",
+    "pixel 3,4",
+    "a[0]",
+    "{keep_columns}",
+    "--json",
+]
 
 
 @pytest.fixture
@@ -31,8 +41,8 @@ def parser() -> ArgumentParser:
 def test_names_of_columns_are_never_rewritten(name: str, parser: ArgumentParser) -> None:
     said = explain(InputError(f"X has no column {name!r}.", "Correct {columns}.", columns=...), parser)
     assert said == f"X has no column {name!r}. Correct --columns."
-    note = Note(f"{name!r} counts the rows.", "To compare it, give {keep}.", keep=name)
-    assert str(note) == f"{name!r} counts the rows. To compare it, give keep={name!r}."
+    note = Note(f"{name!r} counts the rows.", "To compare it, give {keep_columns}.", keep_columns=name)
+    assert str(note) == f"{name!r} counts the rows. To compare it, give keep_columns={name!r}."
     assert spell_notes(f"x\nNote: {note}", parser, [note]).startswith(
         f"x\nNote: {name!r} counts the rows. To compare it, "
     )
@@ -49,17 +59,21 @@ def test_commands_print_odd_names_as_they_are(
         assert main([command, "a.csv", "b.csv", "--permutations", "99"]) == 0
         out = capsys.readouterr().out
         assert command == "compare" or all(name in out for name in ODD)  # which shows the first ones only
-        assert not any(flag in out for flag in ("--image-size", "--max-rows", "--max-memory", "--drop", "--keep"))
+        assert not any(
+            flag in out for flag in ("--image-size", "--max-rows", "--max-memory", "--drop", "--keep-columns")
+        )
         assert main([command, "a.csv", "b.csv", "--columns", "image_sizes"]) == 2
         assert "Did you mean 'image_size'?" in capsys.readouterr().err
 
 
 def test_a_note_is_text_that_knows_its_arguments(parser: ArgumentParser) -> None:
-    note = Note("It is left out.", "Give {keep} or {max_rows}.", keep="id", max_rows=...)
+    note = Note("It is left out.", "Give {keep_columns} or {max_rows}.", keep_columns="id", max_rows=...)
     for one in (note, pickle.loads(pickle.dumps(note))):
-        assert one == "It is left out. Give keep='id' or max_rows=."
-        assert one.message(lambda name, _: name) == "It is left out. Give keep or max_rows."
-        assert spell_notes(f"Note: {one}", parser, [one]) == "Note: It is left out. Give --keep id or --max-rows."
+        assert one == "It is left out. Give keep_columns='id' or max_rows=."
+        assert one.message(lambda name, _: name) == "It is left out. Give keep_columns or max_rows."
+        assert (
+            spell_notes(f"Note: {one}", parser, [one]) == "Note: It is left out. Give --keep-columns id or --max-rows."
+        )
     assert spell_notes(note_after("X: ", note), parser, [note_after("X: ", note)]).startswith(
         "X: It is left out. Give --"
     )

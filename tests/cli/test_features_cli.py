@@ -83,7 +83,7 @@ def test_texts_without_features_say_what_to_give(folder, capsys):
     assert alone.endswith("in 'review'. Compare it as text with --features ngrams.\n")
     table = said(capsys, "test", "a.csv", "b.csv")
     assert "It is left out. To compare it alone, as text, give --columns review and --features ngrams." in table
-    table = said(capsys, "test", "a.csv", "b.csv", "--keep", "review", code=2)
+    table = said(capsys, "test", "a.csv", "b.csv", "--keep-columns", "review", code=2)
     assert "--drop review, or compare it alone, as text, with --columns review and --features ngrams." in table
     several = said(capsys, "test", "a.csv", "b.csv", "--features", "ngrams", code=2)
     assert "X (a.csv) has columns of text or dates. --features needs numbers or images." in several

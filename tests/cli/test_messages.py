@@ -52,15 +52,18 @@ def test_groups_and_strata_are_called_by_their_columns(folder, capsys):
 def test_a_column_that_counts_the_rows(folder, capsys):
     """The advice is that of the command line."""
     told = said(capsys, "test", "a.csv", "b.csv", "--permutations", "39")
-    assert "'step' numbers the rows (0 to 79). It is left out. To compare it nevertheless, give --keep step." in told
+    assert (
+        "'step' numbers the rows (0 to 79). It is left out. To compare it nevertheless, give --keep-columns step."
+        in told
+    )
     assert "--drop" not in told
     for command in ("test", "compare"):
-        kept = said(capsys, command, "a.csv", "b.csv", "--permutations", "39", "--keep", "step")
+        kept = said(capsys, command, "a.csv", "b.csv", "--permutations", "39", "--keep-columns", "step")
         assert "It is left out" not in kept
-        strange = said(capsys, command, "a.csv", "b.csv", "--keep", "stp", code=2)
+        strange = said(capsys, command, "a.csv", "b.csv", "--keep-columns", "stp", code=2)
         assert strange == (
             "tellapart: There is no column 'stp' to keep. Did you mean 'step'? There are 'v', 'step', "
-            "'patient', 'site'. Correct --keep."
+            "'patient', 'site'. Correct --keep-columns."
         )
 
 
@@ -77,7 +80,7 @@ def test_a_pipeline_does_not_fail_by_ids(folder, capsys):
     assert "To compare it alone, as text, give --columns review and --features ngrams." in told
     assert "No difference is seen" in said(capsys, "compare", *files)
     assert "Columns that differ (adjusted p ≤ 0.025): 1 of 2 id:" in said(
-        capsys, "test", *files, "--keep", "id", code=1
+        capsys, "test", *files, "--keep-columns", "id", code=1
     )
 
 

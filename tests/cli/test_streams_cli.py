@@ -33,7 +33,18 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_a_week(folder, capsys):
-    common = ["--state", "state.json", "--control", "bh", "--alpha", "0.05", "--permutations", "99", "--deep", "199"]
+    common = [
+        "--state",
+        "state.json",
+        "--control",
+        "fdr",
+        "--alpha",
+        "0.05",
+        "--permutations",
+        "99",
+        "--refine-permutations",
+        "199",
+    ]
     assert main(["watch", "r.tellapart", "day0.csv", "day1.csv", *common, "--fail-on-difference"]) == 0
     assert "2 batches" in capsys.readouterr().out
     more = ["--report", "h.html", "--prometheus", "m.prom", "--json", "all.json"]
@@ -57,7 +68,7 @@ def test_a_week(folder, capsys):
 
 def test_a_known_file_is_told_as_it_was(folder, capsys):
     """Not the last batch: its own verdict, and its own exit code."""
-    common = ["--state", "state.json", "--control", "holm", "--permutations", "199", "--fail-on-difference"]
+    common = ["--state", "state.json", "--control", "fwer", "--permutations", "199", "--fail-on-difference"]
     assert main(["watch", "r.tellapart", "day0.csv", "day3.csv", *common]) == 1
     first = capsys.readouterr().out
     assert main(["watch", "r.tellapart", "day0.csv", *common]) == 0
@@ -127,8 +138,8 @@ def test_a_first_batch_that_differs_is_said_though_no_alarm(folder, capsys):
     assert main(["watch", "r.tellapart", "day3.csv", "--state", "s.json", *common]) == 0
     told = capsys.readouterr().out
     assert "day3.csv (60 rows): no alarm yet: this batch by itself differs (p = 0.005); that counts from the" in told
-    assert "--control holm or bh" in told
-    assert main(["watch", "r.tellapart", "day3.csv", "--state", "t.json", "--control", "holm", *common]) == 1
+    assert "--control fwer or bh" in told
+    assert main(["watch", "r.tellapart", "day3.csv", "--state", "t.json", "--control", "fwer", *common]) == 1
     assert "--control" not in capsys.readouterr().out
     assert main(["watch", "r.tellapart", "day0.csv", "--state", "u.json", *common]) == 0
     assert "no alarm; p = " in capsys.readouterr().out
@@ -154,7 +165,7 @@ def test_without_a_state(folder, capsys):
     capsys.readouterr()
     assert main([*arguments, "day3.csv"]) == 1
     found = json.loads(capsys.readouterr().out)
-    assert found["control"] == "holm"
+    assert found["control"] == "fwer"
     assert found["batches"][0]["level"] == 0.005
     assert not (folder / "state.json").exists()
 

@@ -25,8 +25,8 @@ def test_the_test_is_that_of_two_sample_test():
     X, Y = tables(n=120, income=4.0)
     c, t = ta.compare(X, Y, **FAST), ta.two_sample_test(X, Y, 99, rng=0)
     assert (c.pvalue, c.statistic) == (t.pvalue, t.statistic)
-    assert [one.pvalue for one in c.columns] == [one.pvalue for one in t.coordinates]
-    assert c.named_columns[0].name == "income"
+    assert [one.pvalue for one in c.columns] == [one.pvalue for one in t.columns]
+    assert c.differing_columns()[0].name == "income"
     assert set(c.families) == set(t.families)
     assert (len(c.witness_x), len(c.witness_y), c.weights, c.kernel, c.learned) == (120, 120, None, None, None)
     low, high = c.auc_interval
@@ -53,7 +53,7 @@ def test_arrays_and_the_same_seed():
 def test_options_of_the_other_test_are_refused():
     X, Y = tables(n=30)
     with pytest.raises(ValueError, match=r"swap is an option of a learned test\. Name one with test='ard'"):
-        ta.compare(X, Y, swap=True)
+        ta.compare(X, Y, cross_fit=True)
     with pytest.raises(ValueError, match="paired is an option of the automatic test"):
         ta.compare(X, Y, "ard", paired=True)
     with pytest.raises(ValueError, match="two names of one argument"):
@@ -87,17 +87,17 @@ def test_what_a_person_would_notice_is_said_and_left_out():
         "wind": ("new categories", False),
     }
     assert {one.name for one in c.columns} == {"fog", "rain", "wind"}
-    assert {one.name for one in c.named_columns} == {"fog", "wind"}
+    assert {one.name for one in c.differing_columns()} == {"fog", "wind"}
     assert "fog: yes " in c.summary()
-    assert "To compare 'id', 'date' nevertheless, give keep=['id', 'date']." in c.summary()
+    assert "To compare 'id', 'date' nevertheless, give keep_columns=['id', 'date']." in c.summary()
     assert "To see 'note' beside the examples, give items='note'." in c.summary()
     assert {one.item[:4] for one in ta.compare(X, Y, items="note", **FAST).exemplars(1)} == {"text"}
     assert "'date' holds dates (2024-01-01 to 2024-02-28). It is left out." in c.summary()
     assert len(c.witness(Y)) == 200
-    kept = ta.compare(X, Y, keep=["date"], drop=["note", "id"], **FAST)
+    kept = ta.compare(X, Y, keep_columns=["date"], drop=["note", "id"], **FAST)
     assert "date" in {one.name for one in kept.columns}
     with pytest.raises(ValueError, match="no column 'dat' to keep"):
-        ta.compare(X, Y, keep=["dat"], **FAST)
+        ta.compare(X, Y, keep_columns=["dat"], **FAST)
 
 
 def test_rows_that_both_have_and_files_given_twice(tmp_path):
@@ -141,7 +141,7 @@ def test_a_measured_column_is_compared_even_where_ranges_do_not_overlap():
     X, Y = rng.normal(size=(50, 2)), rng.normal(size=(50, 2)) + np.array([30, 0])
     c = ta.compare(X, Y, **FAST)
     assert [(n.kind, n.left_out) for n in c.noticed] == [("disjoint ranges", False)]
-    assert c.named_columns[0].name == "0"
+    assert c.differing_columns()[0].name == "0"
 
 
 @pytest.mark.parametrize("argument", ["groups", "strata", "items"])
@@ -193,7 +193,7 @@ def test_a_slice_is_found_on_one_half_and_counted_on_the_other():
 
     X, Y = frame(4000, 1.0), frame(4000, 3.0)
     c = ta.compare(X, Y, **FAST)
-    best = c.named_slices[0]
+    best = c.differing_slices[0]
     assert {condition.column for condition in best.conditions} <= {"age", "hours"}
     assert best.share_y > 1.7 * best.share_x
     rows = X.iloc[c.rows_x[best.members_x]]
@@ -213,12 +213,12 @@ def test_a_rule_is_as_short_as_what_it_says():
 
     c = ta.compare(frame(1500, 0.05, 0.1), frame(1500, 0.2, 0.3), missing="indicator", **FAST)
     # Not cut in pieces by columns that do not matter, and what is one thing is not said not to be another.
-    assert c.named_slices
-    for one in c.named_slices:
+    assert c.differing_slices
+    for one in c.differing_slices:
         assert {condition.column for condition in one.conditions} == {"work"}
         assert len(one.conditions) == 1 or {condition.relation for condition in one.conditions} == {"is not"}
     gone = ta.compare(frame(400, 0.05, 0.1), frame(400, 0.4, 0.1), missing="indicator", **FAST)
-    assert [one.text for one in gone.named_slices] == ["work is missing"]
+    assert [one.text for one in gone.differing_slices] == ["work is missing"]
     assert re.search(r"work: \d+ % missing in Y, [\d.]+ % in X \(\+3\d points", gone.summary())
 
 
@@ -247,7 +247,7 @@ def test_clusters_of_images():
     images, labels = digits.images[order], digits.target[order]
     X, Y = images[:800], images[800:][labels[800:] != 0]
     c = ta.compare(X, Y, **FAST)
-    best = c.named_slices[0]
+    best = c.differing_slices[0]
     assert best.conditions == ()
     assert best.share_x > best.share_y
     assert np.mean(labels[:800][c.rows_x[best.members_x[:20]]] == 0) > 0.5
@@ -336,7 +336,7 @@ def test_clusters_of_embeddings_are_told_by_what_is_in_them():
     Y[:80] += 3
     texts = [f"one {k}" for k in range(400)], [f"{'odd' if k < 80 else 'plain'} {k}" for k in range(400)]
     c = ta.compare(X, Y, items=texts, **FAST)
-    best = c.named_slices[0]
+    best = c.differing_slices[0]
     assert best.conditions == ()
     assert best.share_x < 0.02 < best.share_y
     assert re.search(r"cluster \d+ \(like odd \d+, odd \d+, odd \d+ of Y\): ", c.summary())

@@ -14,6 +14,7 @@ from two_tables import tables
 
 import tellapart as ta
 from tellapart._util.errors import InputError
+from tellapart.criticism import compare_cost
 from tellapart.kernels import ARD
 
 QUICK = {"kernel": "ard", "stability": 1, "learning": {"steps": 20}, "permutations": 199}
@@ -126,10 +127,10 @@ def test_a_difference_of_means_is_not_called_mmd():
 def test_a_result_has_numbers():
     X, Y = tables(income=3.0)
     c = ta.compare(X, Y, **FAST)
-    assert (c.pvalue, c.pvalue_floor, c.permutations, c.at_floor) == (0.01, 0.01, 99, True)
+    assert (c.pvalue, c.min_pvalue, c.permutations, c.at_floor) == (0.01, 0.01, 99, True)
     assert c.verdict() == "The samples differ (p ≤ 0.01, 99 permutations)."
-    swapped = ta.compare(X, Y, swap=True, **FAST)
-    assert (swapped.pvalue_floor, swapped.at_floor) == (0.02, True)
+    swapped = ta.compare(X, Y, cross_fit=True, **FAST)
+    assert (swapped.min_pvalue, swapped.at_floor) == (0.02, True)
     same = ta.compare(X, X[::-1], **FAST)
     assert not same.at_floor
     assert same.pvalue_text() == f"p = {same.pvalue:.3g}"
@@ -179,14 +180,14 @@ def test_memory_and_threads_hold_for_every_part(monkeypatch):
 
 def test_the_cost_is_that_of_the_test(monkeypatch):
     X, Y = tables(n=400)
-    cost = ta.compare_cost(X, Y, "ard", drop=["town"], rng=0, max_rows=300)
+    cost = compare_cost(X, Y, "ard", drop=["town"], rng=0, max_rows=300)
     assert cost.tiles >= 1
-    assert ta.compare_cost(X, Y, "ard", drop=["town"], rng=0, max_rows=300, swap=True).tiles == 2 * cost.tiles
-    assert ta.compare_cost(X, Y, "rbf", rng=0).tiles >= cost.tiles
+    assert compare_cost(X, Y, "ard", drop=["town"], rng=0, max_rows=300, cross_fit=True).tiles == 2 * cost.tiles
+    assert compare_cost(X, Y, "rbf", rng=0).tiles >= cost.tiles
     with pytest.raises(ValueError, match="there is nothing to estimate"):
-        ta.compare_cost(X, Y, "witness")
+        compare_cost(X, Y, "witness")
     with pytest.raises(ValueError, match="automatic test takes time that is linear"):
-        ta.compare_cost(X, Y)  # `compare` runs the automatic test by default
+        compare_cost(X, Y)  # `compare` runs the automatic test by default
 
 
 def test_features_are_compared_and_images_are_shown():
@@ -209,7 +210,7 @@ def test_the_seed_decides_and_is_told():
 
 def test_swapped_halves_and_groups():
     X, Y = tables(income=3.0)
-    c = ta.compare(X, Y, swap=True, **FAST)
+    c = ta.compare(X, Y, cross_fit=True, **FAST)
     assert len(c.test.halves) == 2
     assert c.pvalue == 2 * min(half.test.pvalue for half in c.test.halves)
     groups = (np.arange(300) // 3, 1000 + np.arange(300) // 3)
@@ -244,7 +245,7 @@ def test_a_column_that_counts_rows_is_left_out_of_learned_tests_too():
     c = ta.compare(X, Y, **FAST)
     assert {n.columns: n.kind for n in c.noticed if n.left_out} == {("id",): "identifier", ("since",): "date"}
     assert "id" not in c.x.columns
-    assert "id" in ta.compare(X, Y, keep="id", **FAST).x.columns
+    assert "id" in ta.compare(X, Y, keep_columns="id", **FAST).x.columns
 
 
 def test_too_few_permutations_to_find_anything():
@@ -253,7 +254,7 @@ def test_too_few_permutations_to_find_anything():
         ta.compare(X, Y, permutations=10)
     assert error.value.options == {"permutations": 19}  # so that the command line can say it in its own way
     with pytest.raises(ValueError, match="Give at least permutations=39"):
-        ta.compare(X, Y, "ard", permutations=30, swap=True)
+        ta.compare(X, Y, "ard", permutations=30, cross_fit=True)
 
 
 def test_weights_of_coordinates_that_never_vary_are_nothing():

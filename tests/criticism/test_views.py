@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-import tellapart as ta
 from tellapart import criticism
+from tellapart.criticism import witness
 from tellapart.criticism.weights import find_weights, witness_gradients
 from tellapart.data import Sample, as_sample
 from tellapart.engine.compute import Compute
@@ -24,7 +24,7 @@ def test_the_witness_is_its_formula():
     X, Y, Z = (torch.randn(n, 3, generator=g, dtype=torch.float64) for n in (20, 30, 7))
     kernel = Gaussian(1.3)
     expected = kernel(Z, X).mean(1) - kernel(Z, Y).mean(1)
-    assert np.allclose(ta.witness(kernel, X, Y, at=Z), expected.detach().numpy(), atol=1e-12)
+    assert np.allclose(witness(kernel, X, Y, at=Z), expected.detach().numpy(), atol=1e-12)
 
 
 def test_separability_is_the_auc():
@@ -66,7 +66,7 @@ def test_a_learned_witness_is_asked_for_its_own_function():
     h = Witness(Gaussian(1.0), points, torch.tensor([1.0, -1.0, 2.0, 0.0, -2.0], dtype=torch.float64))
     X, Y = normal(20, 2, 2), normal(30, 2, 3)
     expected = h.values(at) - h.values(torch.cat([X, Y])).mean()
-    assert np.allclose(ta.witness(h, X, Y, at=at), expected.numpy(), atol=1e-12)
+    assert np.allclose(witness(h, X, Y, at=at), expected.numpy(), atol=1e-12)
 
 
 class Weighing(Kernel):
@@ -115,7 +115,7 @@ def test_slopes_are_those_of_finite_differences():
     for k in range(3):
         aside = torch.zeros(3, dtype=torch.float64)
         aside[k] = step
-        slope = (ta.witness(kernel, X, Y, at=at + aside) - ta.witness(kernel, X, Y, at=at - aside)) / (2 * step)
+        slope = (witness(kernel, X, Y, at=at + aside) - witness(kernel, X, Y, at=at - aside)) / (2 * step)
         assert found[:, k].numpy() == pytest.approx(slope, rel=1e-4, abs=1e-8)
 
 

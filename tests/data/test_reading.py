@@ -23,7 +23,7 @@ from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset
 
 import tellapart as ta
 from tellapart._util import extras
-from tellapart.data import Encoding, Source, match, read
+from tellapart.data import Encoding, Sample, Source, as_sample, match, read
 from tellapart.data.images import Images
 from tellapart.data.source import Rows
 from tellapart.data.tables import Table
@@ -42,7 +42,7 @@ def numbers_of(source: Source) -> np.ndarray:
     return content.values if isinstance(content, Rows) else content.pixels
 
 
-def encoded(x: Any, y: Any = None, **options: Any) -> ta.Sample:
+def encoded(x: Any, y: Any = None, **options: Any) -> Sample:
     """The first sample, encoded on both."""
     first = read(x, "X", **options)
     second = first if y is None else read(y, "Y", **options)
@@ -98,7 +98,7 @@ IN_MEMORY: dict[str, Any] = {
     "iterable data set": Stream(),
     "loader": DataLoader(TensorDataset(TENSOR), batch_size=7),
     "loader with labels": DataLoader(TensorDataset(TENSOR, torch.zeros(20)), batch_size=7),
-    "sample": ta.data.as_sample(VALUES),
+    "sample": as_sample(VALUES),
 }
 
 

@@ -246,7 +246,7 @@ def refusal(error: InputError) -> str:
 def pvalue(x: Any, y: Any) -> str:
     """The p-value, or the refusal."""
     try:
-        return repr(ta.two_sample_test(x, y, permutations=19, rng=0, missing="indicator", keep=True).pvalue)
+        return repr(ta.two_sample_test(x, y, permutations=19, rng=0, missing="indicator", keep_columns=True).pvalue)
     except InputError as error:
         return refusal(error)
 

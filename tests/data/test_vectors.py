@@ -70,7 +70,7 @@ def test_tests_see_them_as_they_see_an_array() -> None:
     expected = ta.two_sample_test(VECTORS, other, 99, rng=0)
     found = ta.two_sample_test(table(), table(other), 99, rng=0, columns=["embedding"])
     assert (found.pvalue, found.statistic) == (expected.pvalue, expected.statistic)
-    assert found.named() == ("embedding[2]",)
+    assert found.differing_columns().names == ("embedding[2]",)
     assert "  embedding[2]: larger in Y" in ta.compare(table(), table(other), permutations=99, rng=0).summary()
     assert ta.mmd_test(table(), table(other), columns=["embedding"], rng=0).reject(0.01)
 

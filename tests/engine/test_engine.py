@@ -19,6 +19,8 @@ from tellapart import engine
 from tellapart._util import workers
 from tellapart.engine import tiles
 from tellapart.kernels import ARD, MLP, Deep, FromFunction, Gaussian, Grid, Laplacian, Linear, Mixture
+from tellapart.stats import formulas
+from tellapart.stats.estimators import asymptotic_power, block_estimate
 
 
 def normal(n, d=3, seed=0, dtype=torch.float64, shift=0.0):
@@ -100,7 +102,7 @@ def test_many_points_against_the_stored_matrix(m, n):
 
 def test_block_estimates_agree_with_the_definition():
     X, Y, kernel = normal(101, seed=1), normal(103, seed=2), Gaussian(1.0)
-    got = ta.block_estimate(X, Y, kernel, block_size=2)
+    got = block_estimate(X, Y, kernel, block_size=2)
     h = [
         kernel(X[i : i + 1], X[i + 1 : i + 2])
         + kernel(Y[i : i + 1], Y[i + 1 : i + 2])
@@ -113,7 +115,7 @@ def test_block_estimates_agree_with_the_definition():
     torch.testing.assert_close(got.mmd2, h.mean())
     torch.testing.assert_close(got.variance, h.var() / 50)
     torch.testing.assert_close(got.ratio, h.mean() / (h.var() / 50).sqrt())
-    blocks = ta.block_estimate(X, Y, kernel, block_size=20)
+    blocks = block_estimate(X, Y, kernel, block_size=20)
     each = [ta.mmd2(X[i : i + 20], Y[i : i + 20], kernel, estimator="paired") for i in range(0, 100, 20)]
     torch.testing.assert_close(blocks.mmd2, torch.stack(each).mean())
 
@@ -122,8 +124,8 @@ def test_power_follows_its_formula():
     X, Y, kernel = normal(200, seed=1), normal(150, seed=2, shift=0.2), Gaussian(1.5)
     found = ta.estimate(X, Y, kernel)
     expected = torch.special.ndtr((found.mmd2 - 0.01) / found.positive_variance.sqrt())
-    torch.testing.assert_close(ta.asymptotic_power(X, Y, kernel, threshold=0.01), expected)
-    assert ta.asymptotic_power(X, Y, kernel, alpha=0.01) < ta.asymptotic_power(X, Y, kernel, alpha=0.1)
+    torch.testing.assert_close(asymptotic_power(X, Y, kernel, threshold=0.01), expected)
+    assert asymptotic_power(X, Y, kernel, alpha=0.01) < asymptotic_power(X, Y, kernel, alpha=0.1)
 
 
 # --- properties -------------------------------------------------------------------------------------------------
@@ -260,7 +262,7 @@ def test_gradient_of_t_is_that_of_maths_section_3():
         m, n, xx.sum(1), yy.sum(1), xy.sum(1), xy.sum(0), xx.square().sum(), yy.square().sum(), xy.square().sum(),
         torch.zeros(()), torch.zeros(()), None,
     )  # fmt: skip
-    of_xx, _, of_xy = torch.autograd.grad(ta.stats.formulas.variance_from(s), blocks)
+    of_xx, _, of_xy = torch.autograd.grad(formulas.variance_from(s), blocks)
 
     def falling(m, r):
         return math.prod(range(m - r + 1, m + 1))

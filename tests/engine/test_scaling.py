@@ -24,6 +24,7 @@ from tellapart.engine import cluster as clusters
 from tellapart.engine import costs, tiles
 from tellapart.engine.executors import tree
 from tellapart.kernels import MLP, Deep, Gaussian, Laplacian
+from tellapart.twosample import mmd_test_cost
 
 distributed = pytest.importorskip("distributed")
 pytestmark = [
@@ -142,7 +143,7 @@ def test_threads_files_and_memory_do_not_change_a_bit(null, samples, files, thre
 @pytest.mark.parametrize("form", ["columns first", "memory map", "parquet", "parts", "zarr", "dask", "file and array"])
 def test_every_form_of_file_is_the_same_sample(form, samples, files):
     base = ta.mmd_test(*samples, permutations=99, rng=0)
-    assert same(base, ta.mmd_test(*files[form], permutations=99, standardise=False, keep=True, rng=0))
+    assert same(base, ta.mmd_test(*files[form], permutations=99, standardise=False, keep_columns=True, rng=0))
 
 
 @pytest.mark.parametrize(
@@ -189,12 +190,12 @@ def test_learned_tests_take_files(kernel, samples, files):
 @pytest.mark.parametrize("form", ["parts", "zarr", "dask"])
 def test_compare_opens_them_too(form, samples, files):
     for name, data, values in zip("XY", files[form], samples, strict=True):
-        source = ta.data.read(data, name, max_rows=100)
+        source = data.read(data, name, max_rows=100)
         assert source.numbers.max() > 400
         found = source.content.to_matrix() if source.kind == "table" else source.content.values
         if name == "X":
             assert np.array_equal(found, values[source.numbers])
-    assert len(ta.data.read(files[form][0])) == len(samples[0])
+    assert len(data.read(files[form][0])) == len(samples[0])
 
 
 def test_labels_of_rows_must_fit(samples):
@@ -322,7 +323,7 @@ def test_workers_read_chunks_and_run_any_kernel(samples, files, client):
     kernel = Deep(MLP([5, 30, 3], rng=0), Gaussian(1.0), original=Gaussian(2.0))
     base = ta.mmd_test(*samples, kernel, permutations=99, rng=0)
     chunks = files["parts"][0], files["zarr"][1]
-    assert same(base, ta.mmd_test(*chunks, kernel, permutations=99, keep=True, rng=0, cluster=client))
+    assert same(base, ta.mmd_test(*chunks, kernel, permutations=99, keep_columns=True, rng=0, cluster=client))
     scale = 0.5
     function = ta.mmd_test(*samples, lambda a, b: (a @ b.T) * scale, permutations=99, rng=0)
     assert same(
@@ -342,7 +343,7 @@ def test_compare_and_learned_tests_use_the_cluster(samples, client):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(clusters.Cluster, "reduce", counted)
-        options = {"permutations": 99, "rng": 0, "swap": True, "stability": 0, "learning": {"steps": 1}}
+        options = {"permutations": 99, "rng": 0, "cross_fit": True, "stability": 0, "learning": {"steps": 1}}
         base, other = (ta.compare(*samples, "ard", cluster=c, **options) for c in (None, client))
     assert len(calls) == 2
     assert all(same(a.test, b.test) for a, b in zip(base.test.halves, other.test.halves, strict=True))
@@ -502,14 +503,14 @@ def test_a_scheduler_without_workers_and_one_that_is_killed(samples, small_tiles
 
 
 def test_a_cost_is_told_and_nothing_computed(samples, files, client):
-    cost = ta.mmd_test_cost(*samples, null="binned", max_memory="100MB")
-    assert (cost.rows, cost.coordinates, cost.tile) == (1062, 5, (256, 1024))
+    cost = mmd_test_cost(*samples, null="binned", max_memory="100MB")
+    assert (cost.rows, cost.columns, cost.tile) == (1062, 5, (256, 1024))
     assert 0 < cost.seconds < 60
     assert cost.memory < 100e6
     assert "1,062 rows of 5 numbers" in str(cost)
-    assert ta.mmd_test_cost(*files["npy"], cluster=client).workers == 2
+    assert mmd_test_cost(*files["npy"], cluster=client).workers == 2
     with pytest.raises(ValueError, match="is not a single pass over tiles"):
-        ta.mmd_test_cost(*samples, null="spectral")
+        mmd_test_cost(*samples, null="spectral")
 
 
 def test_an_estimate_is_near_the_truth(monkeypatch):
@@ -523,7 +524,7 @@ def test_an_estimate_is_near_the_truth(monkeypatch):
     monkeypatch.setattr(costs, "time", SimpleNamespace(perf_counter=lambda: 0.01 * len(tiles)))
     X, Y = (torch.randn(3000, 4, generator=torch.Generator().manual_seed(seed)) for seed in (0, 1))
     options = {"null": "binned", "permutations": 19, "rng": 0, "threads": 1, "max_memory": "8MB"}
-    expected = ta.mmd_test_cost(X, Y, kernel, **options)
+    expected = mmd_test_cost(X, Y, kernel, **options)
     tiles.clear()
     ta.mmd_test(X, Y, kernel, **options)
     assert expected.tiles > 100

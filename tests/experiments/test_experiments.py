@@ -92,7 +92,7 @@ def test_gans_draws_four_models_and_resumes(tmp_path, monkeypatch, capsys, small
     first = gans.run(tmp_path, quick=True)
     told = capsys.readouterr().out
     assert "feature matching" in told
-    assert first["ranking"]["words"] in told
+    assert first["ranking"]["description"] in told
     assert sorted(first["ranking"]["order"]) == sorted(gans.MODELS)
     assert first["held out"]["covered"] == 10
     assert first["held out"]["accuracy"] > 0.9

@@ -251,7 +251,7 @@ def call_reference(path: Path, rng: random.Random) -> None:
     if rng.random() < 0.5:
         reference.test(batch, 9, schema=schema, rng=0).summary()
     else:
-        reference.monitor(permutations=9, deep=9, schema=schema, rng=0).add(batch)
+        reference.monitor(permutations=9, refine_permutations=9, schema=schema, rng=0).add(batch)
 
 
 def call_state(path: Path, rng: random.Random) -> None:
@@ -369,7 +369,9 @@ def call_tables(folder: Path, rng: random.Random) -> None:
         case 8:
             reference = ta.Reference.fit(x, **options)
             reference.save(folder / "r.tellapart")
-            monitor = ta.Reference.load(folder / "r.tellapart").monitor(permutations=9, deep=9, schema="lenient", rng=0)
+            monitor = ta.Reference.load(folder / "r.tellapart").monitor(
+                permutations=9, refine_permutations=9, schema="lenient", rng=0
+            )
             monitor.add(y)
             assert reference.digest == monitor.reference.digest
             strict_json(monitor.to_json())

@@ -525,7 +525,7 @@ def several() -> list[Case]:
         Case("compare: by, two tables", files, ("compare", "--by", "a", "a.csv", "b.csv"), "but there are two"),
         Case("compare: one table", files, ("compare", "a.csv"), "There is one sample only"),
         Case("compare: items", files, ("compare", "a.csv", "b.csv", "--items", "z"), "has no column 'z'"),
-        Case("compare: keep", files, ("compare", "a.csv", "b.csv", "--keep", "z"), "no column 'z' to keep"),
+        Case("compare: keep", files, ("compare", "a.csv", "b.csv", "--keep-columns", "z"), "no column 'z' to keep"),
         Case("compare: names", files, ("compare", "a.csv", "b.csv", "--names", "a,b,c"), "but 3 names"),
     ]
 

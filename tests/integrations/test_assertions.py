@@ -157,7 +157,7 @@ def test_seeds_depend_on_the_name_of_the_test(run):
 import pytest
 @pytest.mark.parametrize("k", [0, 1])
 def test_it(k, tellapart_rng):
-    print("drawn", tellapart_rng.integers(10**9), ta.integrations.assertions._seed(None))
+    print("drawn", tellapart_rng.integers(10**9), integrations.assertions._seed(None))
 """
     first, again = ([line for line in run(code, "-s").outlines if "drawn" in line] for _ in range(2))
     assert first == again

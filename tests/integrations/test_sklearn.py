@@ -85,7 +85,7 @@ def test_a_detector_in_front_of_a_model():
     assert model.score(new, (new["a"] > 0).astype(int)) > 0.9
     with pytest.warns(DriftWarning, match=r"not distributed as the reference \(p = 0.001; 'b' differs\)"):
         model.predict(new + SHIFT)
-    assert model[0].test(new + SHIFT).named() == ("b",)
+    assert model[0].test(new + SHIFT).differing_columns().names == ("b",)
     with pytest.warns(DriftWarning, match=r"; 'a', 'b' differ\)"):
         model.predict(new + 5)
     with pytest.raises(ValueError, match="feature names should match"):
@@ -106,4 +106,4 @@ def test_missing_values_and_polars():
     found = DriftDetector(missing="indicator", random_state=0).fit(X).test(Y)
     assert found.reject(0.01)
     drifted = DriftDetector(random_state=0).fit(pl.from_pandas(X)).test(pl.from_pandas(frame(3, shift=5)))
-    assert drifted.coordinates[0].name == "age"
+    assert drifted.columns[0].name == "age"

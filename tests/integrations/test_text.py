@@ -56,8 +56,8 @@ def test_counts_are_named_by_what_is_most_often_in_them():
     found = ta.two_sample_test(X, Y, features=ta.features.hashing_ngrams(), rng=0)
     plain = ta.two_sample_test(X, Y, features=lambda batch: ta.features.hashing_ngrams()(batch), rng=0)
     place = zlib.crc32(b"1!") % 256
-    assert plain.named() == (f"feature {place}",)
-    assert found.named() == (f"feature {place} “!”",)
+    assert plain.differing_columns().names == (f"feature {place}",)
+    assert found.differing_columns().names == (f"feature {place} “!”",)
     assert (found.pvalue, found.statistic) == (plain.pvalue, plain.statistic)
     words = ta.features.hashing_ngrams((2,), unit="word", dimensions=2).output_names(["A b", "a b", "b c"])
     assert sum("“a b”" in name for name in words) == 1
@@ -69,7 +69,7 @@ def test_a_function_may_name_its_outputs():
 
     X, Y = texts(0), texts(1, extra=" indeed")
     lengths.output_names = ["letters", "spaces"]
-    assert set(ta.two_sample_test(X, Y, features=lengths, rng=0).named()) == {"letters", "spaces"}
+    assert set(ta.two_sample_test(X, Y, features=lengths, rng=0).differing_columns().names) == {"letters", "spaces"}
     lengths.output_names = ["letters"]
     with pytest.raises(ValueError, match="The features name 1 outputs, but give 2 numbers for each row"):
         ta.two_sample_test(X, Y, features=lengths, rng=0)

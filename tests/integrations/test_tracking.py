@@ -51,7 +51,7 @@ def test_weights_and_biases(names, tmp_path):
     c = names["c"]
     stand_in = f"""
 class c:
-    pvalue, auc, named_columns = {c.pvalue}, {c.auc}, [1]
+    pvalue, auc, differing_columns = {c.pvalue}, {c.auc}, [1]
     def to_html(path):
         open(path, "w").write("<p>the report</p>")
 def metrics(c):

@@ -8,6 +8,7 @@ import torch
 
 import tellapart as ta
 from tellapart.kernels import Gaussian, Laplacian, Matern
+from tellapart.learning import default_bandwidths
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -78,11 +79,11 @@ def test_cross_validation_is_its_definition():
 
 def test_the_default_grid_reaches_from_neighbours_to_the_whole():
     X, Y = ta.datasets.blobs(500, rng=0)
-    grid = ta.default_bandwidths(X, Y)
+    grid = default_bandwidths(X, Y)
     assert grid.min() < 0.5
     assert grid.max() > 40
     assert torch.allclose(grid.log().diff(), grid.log().diff().mean())
-    assert len(ta.default_bandwidths(torch.ones(5, 2), torch.ones(5, 2))) == 1
+    assert len(default_bandwidths(torch.ones(5, 2), torch.ones(5, 2))) == 1
 
 
 def test_t_finds_what_the_median_heuristic_cannot_see():

@@ -5,25 +5,25 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import tellapart as ta
+from tellapart.learning import split_rows
 
 
 @pytest.mark.parametrize("share", [0.3, 0.5, 0.8])
 def test_a_share_of_each_sample(share):
-    split = ta.split_rows(50, 31, share, rng=1)
+    split = split_rows(50, 31, share, rng=1)
     assert (len(split.train_x), len(split.train_y)) == (round(share * 50), round(share * 31))
     assert sorted([*split.train_x, *split.test_x]) == list(range(50))
     assert sorted([*split.train_y, *split.test_y]) == list(range(31))
 
 
 def test_the_seed_decides():
-    first, again, other = (ta.split_rows(40, 40, rng=seed).train_x for seed in (3, 3, 4))
+    first, again, other = (split_rows(40, 40, rng=seed).train_x for seed in (3, 3, 4))
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)
 
 
 def test_given_rows_and_swapped():
-    split = ta.split_rows(20, 22, (range(12), np.arange(22) % 2 == 0))
+    split = split_rows(20, 22, (range(12), np.arange(22) % 2 == 0))
     assert split.test_x.tolist() == list(range(12, 20))
     assert split.test_y.tolist() == list(range(1, 22, 2))
     swapped = split.swapped()
@@ -37,7 +37,7 @@ def test_groups_stay_whole_and_where_only_equal_ones_are_exchanged_every_size_is
     sizes = rng.permutation(np.repeat([1, 2, 5], 12))
     groups = np.concatenate([np.repeat(np.arange(36), sizes), 100 + np.repeat(np.arange(36), sizes)])
     m = int(sizes.sum())
-    split = ta.split_rows(m, m, groups=groups, equal_groups=equal_groups, rng=0)
+    split = split_rows(m, m, groups=groups, equal_groups=equal_groups, rng=0)
     learned = groups[np.concatenate([split.train_x, m + split.train_y])]
     tested = groups[np.concatenate([split.test_x, m + split.test_y])]
     assert not np.intersect1d(learned, tested).size
@@ -60,9 +60,9 @@ def test_groups_stay_whole_and_where_only_equal_ones_are_exchanged_every_size_is
 )
 def test_errors(arguments, message):
     with pytest.raises(ValueError, match=message):
-        ta.split_rows(*arguments)
+        split_rows(*arguments)
 
 
 def test_a_group_in_both_parts_is_refused():
     with pytest.raises(ValueError, match="must be learned from or tested, but 0 is in both parts"):
-        ta.split_rows(20, 20, (range(10), range(10)), groups=np.repeat([0, 1], 20))
+        split_rows(20, 20, (range(10), range(10)), groups=np.repeat([0, 1], 20))

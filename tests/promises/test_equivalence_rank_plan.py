@@ -129,10 +129,10 @@ def test_models_that_are_equally_far_are_rarely_told_apart(name, repetitions):
 
 def test_few_rows_are_noted():
     rng = np.random.default_rng(0)
-    result = ta.rank(normal(rng, 40, 0), {"a": normal(rng, 8, 1), "b": normal(rng, 40, -1)}, measures=False, rng=0)
+    result = ta.rank(normal(rng, 40, 0), {"a": normal(rng, 8, 1), "b": normal(rng, 40, -1)}, diagnostics=False, rng=0)
     assert sum("a (8)" in note for note in result.notes) == 1
     assert not result.exact
-    enough = ta.rank(normal(rng, 40, 0), {"a": normal(rng, 40, 1), "b": normal(rng, 40, -1)}, measures=False, rng=0)
+    enough = ta.rank(normal(rng, 40, 0), {"a": normal(rng, 40, 1), "b": normal(rng, 40, -1)}, diagnostics=False, rng=0)
     assert enough.notes == ()
 
 

@@ -182,7 +182,7 @@ def test_the_share_of_one_of_twenty_categories(repetitions, grouped):
 
         groups = tuple(np.repeat(np.arange(40), 5) + start for start in (0, 40)) if grouped else None
         found = ta.two_sample_test(draw(), draw(), 19, groups=groups, rng=r)
-        low, high = next(one for one in found.coordinates if one.name == "c").interval
+        low, high = next(one for one in found.columns if one.name == "c").interval
         hits += low <= 0 <= high
     print(f"grouped {grouped}: {hits / repetitions:.3f} of {repetitions}")
     assert hits / repetitions >= 0.93 - 3.5 * math.sqrt(0.95 * 0.05 / repetitions)
@@ -225,7 +225,7 @@ def test_intervals_of_normal_columns_are_little_wider_than_for_one_kind():
     """A 97.5 % interval is 14 % wider than one of 95 %."""
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(100, 1)), rng.normal(size=(100, 1)) + 1
-    one = ta.two_sample_test(X, Y, 19, rng=0).coordinates[0]
+    one = ta.two_sample_test(X, Y, 19, rng=0).columns[0]
     assert one.kind == "location"
     error = math.sqrt(2 / 100 + one.effect**2 / 400)
     assert one.interval[1] - one.interval[0] == pytest.approx(2 * 2.27 * error, rel=0.15)

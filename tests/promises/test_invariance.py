@@ -21,13 +21,13 @@ def table(values):
 
 
 def first_column(result):
-    return next(one for one in result.coordinates if one.name in ("c0", "0"))
+    return next(one for one in result.columns if one.name in ("c0", "0"))
 
 
 def outcome(result):
     """Everything that is promised to be the same to the last bit."""
     column = first_column(result)
-    return (result.pvalue, result.statistic, result.null_distribution.tolist(), column.pvalue, column.pvalue_alone)
+    return (result.pvalue, result.statistic, result.null_distribution.tolist(), column.pvalue, column.pvalue_unadjusted)
 
 
 # --- options that change nothing ----------------------------------------------------------------------------------
@@ -49,7 +49,7 @@ def test_options_that_change_nothing_change_nothing(name):
     X, Y = table(A), table(B)
 
     def test(X, Y, **options):
-        return ta.two_sample_test(X, Y, permutations, rng=0, keep=True, **options)
+        return ta.two_sample_test(X, Y, permutations, rng=0, keep_columns=True, **options)
 
     plain = test(X, Y)
     same = {
@@ -116,9 +116,9 @@ PAIRS = ["pairs", *(f"pairs of {what}" for what in ("zeros and amounts", "wide r
 def test_exchanges_that_change_nothing_give_p_1(design):
     """No tolerance is needed within strata: sums are exactly 0. Sums over groups are rounding, far below one row."""
     X, Y, options = identical(design)
-    result = ta.two_sample_test(X, Y, 99, rng=0, keep=True, **options)
+    result = ta.two_sample_test(X, Y, 99, rng=0, keep_columns=True, **options)
     assert result.pvalue == 1
-    assert all(one.pvalue == 1 for one in [*result.coordinates, *result.pairs])
+    assert all(one.pvalue == 1 for one in [*result.columns, *result.pairs])
 
 
 def test_exchanges_that_change_nothing_give_p_1_in_other_tests():
@@ -165,7 +165,7 @@ def test_zero_inflated_columns_do_not_hide_another(seed):
 
     result = ta.two_sample_test(draw(0.0), draw(0.39), 199, rng=0)
     assert result.pvalue == 1 / 200
-    assert result.named() == ("0",)
+    assert result.differing_columns().names == ("0",)
 
 
 def compare_power(name, among, repetitions, rows=100, columns=64, permutations=199):
@@ -178,7 +178,7 @@ def compare_power(name, among, repetitions, rows=100, columns=64, permutations=1
         a, b = shifted.draw(rng, (rows, 1), 0.0), shifted.draw(rng, (rows, 1), shifted.effect)
         single = shifted.pvalues(a, b)[0] <= 0.05 / columns
         X, Y = (table(part).assign(c0=column[:, 0]) for part, column in ((A, a), (B, b)))
-        result = ta.two_sample_test(X, Y, permutations, rng=repetition, keep=True)
+        result = ta.two_sample_test(X, Y, permutations, rng=repetition, keep_columns=True)
         found.append((single, result.reject(0.05), first_column(result).pvalue <= 0.05))
     return np.mean(found, axis=0)
 

@@ -90,7 +90,7 @@ CALLS: dict[str, Callable[..., Any]] = {
         X, Y, "witness", permutations=19, stability=0, learning={"steps": 1}, rng=0, **o
     ),
     "plan": lambda X, Y, **o: ta.plan(X, Y, repetitions=1, permutations=19, rng=0, **o),
-    "rank": lambda X, Y, **o: ta.rank(X, {"a": Y[:40], "b": Y[40:]}, measures=False, rng=0, **o),
+    "rank": lambda X, Y, **o: ta.rank(X, {"a": Y[:40], "b": Y[40:]}, diagnostics=False, rng=0, **o),
     "equivalence_test": lambda X, Y, **o: ta.equivalence_test(X, Y, 0.5, rng=0, **o),
     "mmd_test": lambda X, Y, **o: ta.mmd_test(X, Y, permutations=19, rng=0, **o),
     "mmd_test, a kernel": lambda X, Y, **o: ta.mmd_test(X, Y, ta.kernels.Gaussian(1.0), permutations=19, rng=0, **o),
@@ -138,7 +138,7 @@ def test_a_reference_leaves_out_the_same_columns_of_batches():
     X, Y = tables()
     reference = ta.Reference.fit(X.drop(columns="price"), rng=0)
     result = reference.test(Y.drop(columns="price"), 99, rng=0)
-    assert {one.name for one in result.coordinates} <= {"town", "amount", "constant"}
+    assert {one.name for one in result.columns} <= {"town", "amount", "constant"}
     assert not any("day" in note for note in result.notes)
 
 
@@ -146,7 +146,7 @@ def test_counters_that_begin_anew_are_left_out_whatever_the_sizes():
     rng = np.random.default_rng(0)
     X, Y = (pd.DataFrame({"row": np.arange(n), "v": rng.normal(size=n)}) for n in (200, 60))
     result = ta.two_sample_test(X, Y, 99, rng=0)
-    assert {one.name for one in result.coordinates} == {"v"}
+    assert {one.name for one in result.columns} == {"v"}
     assert result.notes[0].startswith("'row' numbers the rows (0 to 199).")
     counts = [table.assign(row=rng.integers(0, 9, len(table))) for table in (X, Y)]
     assert compared_columns(counts) == {"row", "v"}

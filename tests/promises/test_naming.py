@@ -35,7 +35,7 @@ def missing_values(r, law="normal", sizes=(150, 150), d=10, shares=(0.05, 0.5), 
     if groups:
         options["groups"] = np.arange(sum(sizes)) // groups
     samples = [draw(n, share) for n, share in zip(sizes, shares, strict=True)]
-    return any("missing" not in name for name in run(samples, options).named(ALPHA))
+    return any("missing" not in name for name in run(samples, options).differing_columns(ALPHA).names)
 
 
 def other_dependence(r, law="normal", copies=300, single=12, d=20, permutations=79, groups=0, strata=0, more=()):
@@ -59,7 +59,7 @@ def other_dependence(r, law="normal", copies=300, single=12, d=20, permutations=
     if strata:
         options["strata"] = np.concatenate([np.arange(len(part)) % strata for part in parts])
         parts = [part + 2.0 * (np.arange(len(part)) % strata)[:, None] for part in parts]
-    return len(run(parts, options).named(ALPHA)) > 0
+    return len(run(parts, options).differing_columns(ALPHA).names) > 0
 
 
 def wider_column(r, law="normal", sizes=(200, 20), d=12, rho=0.5, groups=0, strata=0, permutations=199, wide=4.0):
@@ -88,7 +88,7 @@ def wider_column(r, law="normal", sizes=(200, 20), d=12, rho=0.5, groups=0, stra
         options["groups"] = np.arange(sum(sizes)) // groups
     if strata:
         options["strata"] = np.concatenate([np.arange(n) % strata for n in sizes])
-    return len(run(parts, options).named_pairs(ALPHA)) > 0
+    return len(run(parts, options).differing_pairs(ALPHA)) > 0
 
 
 def run(samples, options):
@@ -219,8 +219,8 @@ def test_columns_that_differ_are_named():
         X, Y = (g.normal(size=(n, 12)) for n in sizes)
         Y[:, :2] += shift
         found = ta.two_sample_test(X, Y, 199, rng=0)
-        assert set(found.named()) == {"0", "1"}
-        assert found.coordinates[0].pvalue == found.pvalue_floor
+        assert set(found.differing_columns().names) == {"0", "1"}
+        assert found.columns[0].pvalue == found.min_pvalue
 
 
 def test_few_rows_have_all_permutations():

@@ -68,7 +68,7 @@ SETTINGS = {
 
 
 def simulate(name, references, batches=30):
-    """How often tests reject, for each size of a batch, and how often the capital of bets ever reaches 1/ALPHA."""
+    """How often tests reject, for each size of a batch, and how often the evidence of bets ever reaches 1/ALPHA."""
     draw, rows, sizes, options = SETTINGS[name]
     rejected, alarmed = np.zeros(len(sizes)), 0
     for k in range(references):
@@ -81,7 +81,7 @@ def simulate(name, references, batches=30):
         bets, largest = Bets(reference), 0.0
         for part in torch.tensor_split(stream.rows, torch.from_numpy(cuts[:-1])):
             bets.add(replace(stream, rows=part), rng)
-            largest = max(largest, bets.capital)
+            largest = max(largest, bets.evidence)
         alarmed += largest >= 1 / ALPHA
     return np.array([*rejected, alarmed]) / references
 

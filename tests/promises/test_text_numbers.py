@@ -111,7 +111,7 @@ def test_one_sample_decides_for_the_other(first, second, values):
     X, Y = frames(first, second)
     for k, samples in enumerate(([X, Y], [Y, X])):
         assert np.unique(read_values(samples)[1 - k]).tolist() == pytest.approx(values)
-    result = ta.two_sample_test(X, Y, 19, keep=True, rng=0)
+    result = ta.two_sample_test(X, Y, 19, keep_columns=True, rng=0)
     assert [note.split(":")[0] for note in result.notes if "is read as" in note] == ["X", "Y"]
 
 

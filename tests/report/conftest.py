@@ -44,7 +44,7 @@ def two_sets_of_images():
 @pytest.fixture(scope="package")
 def table():
     names = ('it\'s "last" & <first>.csv', EVIL)
-    return with_slices(ta.compare(*two_tables(), names=names, missing="indicator", keep=True, **QUICK))
+    return with_slices(ta.compare(*two_tables(), names=names, missing="indicator", keep_columns=True, **QUICK))
 
 
 @pytest.fixture(scope="package")

@@ -14,9 +14,9 @@ in Python. The machine-readable form is a JSON Schema (draft 2020-12) in the pac
 `tellapart/report/schema/results-1.json`:
 
 ```python
-import json, jsonschema, tellapart as ta
+import json, jsonschema, tellapart.report
 
-jsonschema.validate(json.loads(result.to_json()), ta.report.schema())
+jsonschema.validate(json.loads(result.to_json()), tellapart.report.schema())
 ```
 
 `schema_version` is 1. Within a version fields may be added, so readers should ignore those they do not know. A field

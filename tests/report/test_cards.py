@@ -20,7 +20,7 @@ def results(table, images, learned_table, learned_images, nothing):
     X, Y = (pd.DataFrame(rng.normal(size=(60, 3)) + shift, columns=[EVIL, "b", "c"]) for shift in (0, 1))
     two = ta.two_sample_test(X, Y, 99, rng=0)
     several = ta.k_sample_test({EVIL: X, "two": Y, "three": X + 2}, permutations=99, rng=0)
-    learned = ta.learned_test(X, Y, "rbf", swap=True, permutations=99, rng=0)
+    learned = ta.learned_test(X, Y, "rbf", cross_fit=True, permutations=99, rng=0)
     monitor = ta.Reference.fit(rng.normal(size=(400, 2)), rng=0).monitor(rng=0, permutations=39)
     for day in range(3):
         monitor.add(rng.normal(size=(50, 2)) + day, f"day {day} {EVIL}")
@@ -35,9 +35,9 @@ def results(table, images, learned_table, learned_images, nothing):
         "same": ta.two_sample_test(X[:30], X[30:], 99, rng=0),
         "several": several,
         "one of several": several.pairwise[0],
-        "findings": two.coordinates,
-        "finding": two.coordinates[0],
-        "no findings": two.coordinates[:0],
+        "findings": two.columns,
+        "finding": two.columns[0],
+        "no findings": two.columns[:0],
         "weights": learned_table.weights,
         "slice": table.slices[0],
         "equivalence": ta.equivalence_test(X, Y, margin=0.5, rng=0),

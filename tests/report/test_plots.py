@@ -10,6 +10,7 @@ import pytest
 from comparisons import EVIL
 
 import tellapart as ta
+from tellapart import report
 
 plt = pytest.importorskip("matplotlib.pyplot")
 
@@ -66,7 +67,7 @@ def test_every_picture_draws_on_the_axes_it_is_given(table, images, learned_tabl
         (ta.plots.ranking, others[2]),
         (ta.plots.monitor, others[3]),
     )
-    assert {picture.__name__ for picture, _ in pictures} | {"plot"} == set(ta.report.plots.__all__)
+    assert {picture.__name__ for picture, _ in pictures} | {"plot"} == set(report.plots.__all__)
     for picture, result in pictures:
         _, ax = plt.subplots()
         assert drawn(picture(result, ax=ax)) is ax

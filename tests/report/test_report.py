@@ -11,12 +11,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from comparisons import EVIL, LEARNING, QUICK
+from tellapart.report.description import number
 
 import tellapart as ta
 from tellapart import report
 from tellapart.report.svg import Axis
 from tellapart.report.values import values_of
-from tellapart.report.words import number
 
 EVERY = ("table", "wide", "images", "nothing", "learned_table", "learned_images")
 
@@ -53,7 +53,7 @@ def test_it_answers_the_questions_in_order(table):
         "every difference becomes significant",
         "Could it be chance?",
         "Which columns differ?",
-        f"{len(table.named_columns)} of {len(table.columns)} columns differ by themselves",
+        f"{len(table.differing_columns())} of {len(table.columns)} columns differ by themselves",
         "Which pairs go together differently?",
         "Which kinds of rows?",
         "2.8 times as frequent in",
@@ -74,7 +74,7 @@ def test_every_column_has_its_numbers(table):
     text = " ".join(Tags(report.render(table)).text.replace("\xa0", " ").split())
     for one in table.columns:
         assert one.name.strip() in text
-        assert " ".join(one.words.split()) in text
+        assert " ".join(one.description.split()) in text
 
 
 @pytest.mark.parametrize("which", EVERY)
@@ -120,7 +120,7 @@ def test_without_a_difference_it_claims_none(nothing):
 def test_rows_are_only_shown_as_what_they_look_like():
     rng = np.random.default_rng(0)
     X, Y = pd.DataFrame({"a": rng.normal(size=60)}), pd.DataFrame({"a": rng.normal(20, size=50)})
-    page = report.render(ta.compare(X, Y, names=("may", "june"), keep=True, **QUICK))
+    page = report.render(ta.compare(X, Y, names=("may", "june"), keep_columns=True, **QUICK))
     text = Tags(page).text
     examples = text[text.index("Which examples?") :]
     assert "No row of june looks like may." in examples
@@ -155,7 +155,7 @@ def test_what_repeats_it_has_the_design():
 
 def test_a_statistic_far_out_does_not_hide_the_null_distribution():
     rng = np.random.default_rng(0)
-    far = ta.compare(rng.normal(size=(60, 1)), rng.normal(size=(50, 1)) + 20, keep=True, **QUICK)
+    far = ta.compare(rng.normal(size=(60, 1)), rng.normal(size=(50, 1)) + 20, keep_columns=True, **QUICK)
     page = report.render(far)
     assert "far beyond" in page
     assert "the axis ends before it" in page
@@ -173,7 +173,7 @@ def test_pixels_that_never_vary_are_counted_everywhere():
     text = Tags(report.render(c)).text.replace("\xa0", " ")
     assert len(c.columns) < 36
     assert set(re.findall(r"\d+ of (\d+) pixels", text)) == {"36"}
-    assert f"Pixels {len(c.named_columns)} of 36" in text
+    assert f"Pixels {len(c.differing_columns())} of 36" in text
 
 
 def test_pairs_that_are_not_looked_at_are_not_claimed():
@@ -188,7 +188,7 @@ def test_pairs_that_are_not_looked_at_are_not_claimed():
 def test_every_learned_test_has_a_report(kernel):
     rng = np.random.default_rng(3)
     X, Y = rng.normal(size=(50, 3)), rng.normal(size=(40, 3)) + 1
-    text = Tags(report.render(ta.compare(X, Y, test=kernel, swap=kernel == "rbf", **LEARNING))).text
+    text = Tags(report.render(ta.compare(X, Y, test=kernel, cross_fit=kernel == "rbf", **LEARNING))).text
     chosen = kernel in ("rbf", "witness")
     assert ("How the kernel was chosen" if chosen else "How the kernel was learned") in text
     assert ("Difference of means" in text) == (kernel == "witness")
@@ -276,4 +276,4 @@ def test_yes_and_no_are_called_so_everywhere(table):
     values = values_of(table.x, "member")
     assert values is not None
     assert values.levels == ("no", "yes")
-    assert known.words.startswith("yes ")
+    assert known.description.startswith("yes ")

@@ -22,13 +22,13 @@ def tests():
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(40, 3)), rng.normal(size=(50, 3)) + 1
     Y[:, 2] = 5  # constant in one sample: a ratio of deviations that is none
-    monitor = ta.Reference.fit(X, rng=0).monitor(0.05, "holm", permutations=99, rng=0)
+    monitor = ta.Reference.fit(X, rng=0).monitor(0.05, "fwer", permutations=99, rng=0)
     for batch in (X[:20], Y):
         monitor.add(batch)
     return [
         ta.mmd_test(X, Y, permutations=99, rng=0),
         ta.learned_test(X, Y, "rbf", permutations=99, rng=0),
-        ta.learned_test(X, Y, "ard", swap=True, permutations=99, rng=0, learning={"steps": 20}),
+        ta.learned_test(X, Y, "ard", cross_fit=True, permutations=99, rng=0, learning={"steps": 20}),
         ta.two_sample_test(X, Y, 99, rng=0),
         ta.k_sample_test([X, Y, X + 1], permutations=99, rng=0),
         ta.equivalence_test(X, Y, margin=0.5, rng=0),

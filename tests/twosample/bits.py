@@ -24,6 +24,7 @@ import torch
 
 import tellapart as ta
 from tellapart import kernels as k
+from tellapart.criticism import witness
 from tellapart.stats.nulls import Binned, Permutation, Wild
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "values.json"
@@ -110,7 +111,7 @@ def cases() -> dict[str, Case]:
             ta.learned_test(*_samples(120, 130, 4), name, permutations=99, rng=6, learning=_quick(name))
         )
     found["learned_test swapped"] = lambda: _tested(
-        ta.learned_test(*_samples(120, 130, 4), "witness", swap=True, permutations=99, rng=6)
+        ta.learned_test(*_samples(120, 130, 4), "witness", cross_fit=True, permutations=99, rng=6)
     )
     for name in ("ard", "rbf", "witness"):
         found[f"compare {name}"] = lambda name=name: _compared(name)
@@ -120,7 +121,7 @@ def cases() -> dict[str, Case]:
     found["estimate"] = lambda: _estimated()
     found["select_bandwidth"] = lambda: _selected()
     found["witness"] = lambda: _described(
-        0.0, 1.0, ta.witness(k.Gaussian(1.0), *_samples(80, 70, d), at=_samples(50, 1, d, 9)[0])
+        0.0, 1.0, witness(k.Gaussian(1.0), *_samples(80, 70, d), at=_samples(50, 1, d, 9)[0])
     )
     return found
 

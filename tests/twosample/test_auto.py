@@ -31,7 +31,7 @@ def same(a, b):
         a.statistic == b.statistic
         and a.pvalue == b.pvalue
         and np.array_equal(a.null_distribution, b.null_distribution)
-        and unnamed(a.coordinates) == unnamed(b.coordinates)
+        and unnamed(a.columns) == unnamed(b.columns)
         and unnamed(a.pairs) == unnamed(b.pairs)
     )
 
@@ -88,7 +88,7 @@ def false_names(repetitions):
         rng = np.random.default_rng(seed)
         X, Y = rng.normal(size=(60, 20)), rng.normal(size=(60, 20))
         Y[:, :3] = Y[:, :3] * [1, 1, 3] + [2, 1, 0]
-        named = ta.two_sample_test(X, Y, 59, rng=seed).named(0.05)
+        named = ta.two_sample_test(X, Y, 59, rng=seed).differing_columns(0.05).names
         assert "0" in named
         false += bool(set(named) - {"0", "1", "2"})
     return false
@@ -159,14 +159,14 @@ def frames(n=400):
 def test_findings_of_a_table():
     X, Y = frames()
     X["site"] = Y["site"] = np.arange(len(X)) % 4  # as many of each in both: effects are those of all rows
-    result = ta.two_sample_test(X, Y, 199, missing="indicator", strata="site", keep=["day"], rng=0)
-    assert "site" not in {one.name for one in result.coordinates}
-    found = {one.name: one for one in result.coordinates}
-    assert set(result.named()) == {"age", "town", "day", "member", "age is missing"}
+    result = ta.two_sample_test(X, Y, 199, missing="indicator", strata="site", keep_columns=["day"], rng=0)
+    assert "site" not in {one.name for one in result.columns}
+    found = {one.name: one for one in result.columns}
+    assert set(result.differing_columns().names) == {"age", "town", "day", "member", "age is missing"}
     age = found["age"]
     assert age.kind == "location"
     assert age.effect == pytest.approx((Y.age.mean() - X.age.mean()) / X.age.std(), rel=0.1)
-    assert age.words.startswith("larger in Y, +0.")
+    assert age.description.startswith("larger in Y, +0.")
     assert age.interval[0] < age.effect < age.interval[1]
     assert age.values["mean"] == pytest.approx((X.age.mean(), Y.age.mean()))
     assert found["day"].words.startswith("later in Y by")
@@ -182,14 +182,14 @@ def test_findings_of_a_table():
     assert pair.columns == ("x", "y")
     correlations = [frame.x.corr(frame.y) for frame in (X, Y)]
     assert pair.effect == pytest.approx(correlations[1] - correlations[0])
-    assert pair.words.startswith(f"correlation {correlations[0]:.2f} → {correlations[1]:.2f} (")
-    assert result.pairs.named()[0].name == "x × y"
+    assert pair.description.startswith(f"correlation {correlations[0]:.2f} → {correlations[1]:.2f} (")
+    assert result.pairs.below()[0].name == "x × y"
 
 
 def test_effects_are_those_of_the_columns():
     X, Y = normal(300, 3, 0), normal(200, 3, 1) * [1, 3, 1] + [1, 0, 0]
     result = ta.two_sample_test(X, Y, 99, rng=0)
-    found = {one.name: one for one in result.coordinates}
+    found = {one.name: one for one in result.columns}
     pooled = np.sqrt((300 * X[:, 0].var() + 200 * Y[:, 0].var()) / 500)
     assert found["0"].kind == "location"
     assert found["0"].effect == pytest.approx((Y[:, 0].mean() - X[:, 0].mean()) / pooled)
@@ -197,13 +197,13 @@ def test_effects_are_those_of_the_columns():
     assert found["1"].effect == pytest.approx(np.log(Y[:, 1].std() / X[:, 1].std()))
     assert "more spread out in Y" in found["1"].words
     other = ta.two_sample_test(Y, X, 99, rng=0)
-    assert {one.name: one.words for one in other.coordinates}["0"].startswith("smaller in Y, -")
+    assert {one.name: one.description for one in other.columns}["0"].startswith("smaller in Y, -")
 
 
 def test_deviations_of_samples_that_are_far_apart():
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(60, 2)), rng.normal(size=(50, 2)) + 1e8
-    found = ta.two_sample_test(X, Y, 99, rng=0).coordinates
+    found = ta.two_sample_test(X, Y, 99, rng=0).columns
     for one in found:
         assert one.values["SD"] == pytest.approx((X[:, int(one.name)].std(), Y[:, int(one.name)].std()), rel=1e-6)
 
@@ -211,8 +211,8 @@ def test_deviations_of_samples_that_are_far_apart():
 def test_a_column_without_variation_comes_first():
     X, Y = normal(40, 3, 0), normal(40, 3, 1) + np.array([1.5, 0, 1])
     X[:, 1], Y[:, 1] = 0, 1
-    first = ta.two_sample_test(X, Y, 199, rng=0).coordinates[0]
-    assert (first.name, first.words) == ("1", "larger in Y, always 0 → always 1")
+    first = ta.two_sample_test(X, Y, 199, rng=0).columns[0]
+    assert (first.name, first.description) == ("1", "larger in Y, always 0 → always 1")
 
 
 @pytest.mark.filterwarnings("ignore:The smallest attainable p-value")
@@ -243,15 +243,15 @@ def test_a_result_is_complete():
     statistic, pvalue = result
     assert (statistic, pvalue) == (result.statistic, result.pvalue)
     assert (result.m, result.n, result.permutations, result.exact) == (80, 70, 199, True)
-    assert pvalue == (1 + (result.null_distribution >= statistic).sum()) / 200 == result.pvalue_floor
+    assert pvalue == (1 + (result.null_distribution >= statistic).sum()) / 200 == result.min_pvalue
     assert result.reject()
     assert statistic > result.threshold(0.05)
     told = json.loads(result.to_json())
     assert told["pvalue"] == pvalue
-    assert told["coordinates"][0]["name"] == "0"
-    assert set(result.families) == {"kernel", "coordinates", "pairs"}
+    assert told["columns"][0]["name"] == "0"
+    assert set(result.families) == {"kernel", "columns", "pairs"}
     assert all(0 < family.pvalue <= 1 for family in result.families.values())
-    assert result.carrier
+    assert result.strongest_statistic
     assert "the smallest possible" in repr(result)
     assert "X (80 rows), Y (70 rows) differ: p = 0.005" in result.summary()
     assert "0: larger in Y, +" in result.summary()
@@ -262,13 +262,13 @@ def test_a_result_is_complete():
 def test_the_floor_is_the_true_one():
     with pytest.warns(UserWarning, match=r"smallest attainable p-value is 0\.1 "):
         result = ta.two_sample_test([[1.0], [2.0], [3.0]], [[11.0], [12.0], [13.0]], rng=0)
-    assert result.pvalue == result.pvalue_floor == 0.1
+    assert result.pvalue == result.min_pvalue == 0.1
     assert result.permutations == 19
     assert any("smallest attainable p-value" in note for note in result.notes)
     groups = np.repeat(np.arange(6), 10)
     with pytest.warns(UserWarning, match="smallest attainable p-value"):
         result = ta.two_sample_test(normal(30, 1, 0), normal(30, 1, 1) + 9, groups=groups, rng=0)
-    assert result.pvalue_floor == 0.1
+    assert result.min_pvalue == 0.1
 
 
 def test_groups_of_different_sizes_see_what_equal_ones_cannot():
@@ -279,7 +279,7 @@ def test_groups_of_different_sizes_see_what_equal_ones_cannot():
     options = {"groups": (groups[X], groups[~X]), "rng": 0}
     assert ta.two_sample_test(Z[X], Z[~X], **options).pvalue == 0.001
     equal = ta.two_sample_test(Z[X], Z[~X], **options, equal_groups=True)
-    assert equal.pvalue_floor == pytest.approx(max(0.001, 1 / 2**11))
+    assert equal.min_pvalue == pytest.approx(max(0.001, 1 / 2**11))
 
 
 def test_what_is_dropped_of_one_sample_is_dropped_of_its_pairs():
@@ -330,7 +330,7 @@ def test_images_have_patches():
         assert not result.pairs
     flat = ta.two_sample_test(X.reshape(60, -1), Y.reshape(60, -1), 99, image_shape=(12, 12), rng=0)
     assert flat.families["patches"].pvalue == 0.01
-    assert flat.coordinates[0].name.startswith("pixel ")
+    assert flat.columns[0].name.startswith("pixel ")
     bytes_and_floats = ta.two_sample_test((X * 255).astype("u1"), X, 99, rng=0)
     assert bytes_and_floats.pvalue > 0.05
 
@@ -351,7 +351,7 @@ def test_what_differs_where_embeddings_vary_little_is_seen(noise, shift):
     assert next(iter(result.families)) == "components"
     assert result.families["components"].pvalue == 0.005
     assert result.families["kernel"].pvalue > 0.05
-    assert result.families["coordinates"].pvalue > 0.05
+    assert result.families["columns"].pvalue > 0.05
     assert "principal components" in result.summary()
 
 
@@ -368,7 +368,7 @@ def test_features_are_compared_instead():
     X, Y = normal(50, 4, 0), normal(50, 4, 1)
     Y[:, 0] += 5
     result = ta.two_sample_test(X, Y, 99, features=lambda block: block[:, 1:], rng=0)
-    assert len(result.coordinates) == 3
+    assert len(result.columns) == 3
     assert result.pvalue > 0.01
 
 
@@ -390,7 +390,7 @@ def test_several_samples():
     frame = pd.DataFrame(Z, columns=["u", "v"]).assign(kind=labels)
     by_column = ta.k_sample_test(frame, "kind", permutations=199, pairwise=False, rng=0)
     assert by_column.pvalue == 0.005
-    assert {one.name for one in by_column.coordinates} == {"u", "v"}
+    assert {one.name for one in by_column.columns} == {"u", "v"}
     assert ta.k_sample_test([frame[frame.kind == k].drop(columns="kind") for k in "abc"], rng=0).pvalue == 0.001
 
 
@@ -420,7 +420,7 @@ def test_pairs_of_many_small_samples_that_are_only_shifted_are_not_named(samples
         shifted = list(means + 0.4 * draws.normal(size=(samples, rows, 2)))
         found = ta.k_sample_test(shifted, permutations=99, pairwise=False, rng=0)
         assert found.reject(0.05)
-        named += bool(found.named_pairs(0.05))
+        named += bool(found.differing_pairs(0.05))
     assert named <= 1
 
 
@@ -477,13 +477,13 @@ def test_words_do_not_claim_what_the_interval_leaves_open():
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(400, 1)), rng.normal(size=(400, 1)) - 0.3
     X[0], Y[0] = -40, 30  # the means are about equal; nearly all of Y is smaller
-    found = ta.two_sample_test(X, Y, 199, rng=0).coordinates[0]
+    found = ta.two_sample_test(X, Y, 199, rng=0).columns[0]
     assert found.pvalue <= 0.05
     assert found.interval[0] < 0 < found.interval[1]
-    assert found.words.startswith("mostly smaller in Y (mean")
-    few = ta.two_sample_test(X[1:30], Y[1:30] + 0.3, 199, rng=0).coordinates[0]
+    assert found.description.startswith("mostly smaller in Y (mean")
+    few = ta.two_sample_test(X[1:30], Y[1:30] + 0.3, 199, rng=0).columns[0]
     assert few.pvalue > 0.05
-    assert "mostly" not in few.words
+    assert "mostly" not in few.description
 
 
 @pytest.mark.parametrize("rows", [1, 2, 4])
@@ -495,7 +495,7 @@ def test_intervals_of_effects_within_small_strata(rows):
         strata = np.repeat(np.arange(60 // rows), rows)
         centre = 2 * rng.normal(size=60 // rows)[strata, None]
         X, Y = (centre + rng.normal(size=(60, 1)) + shift for shift in (0.0, 0.5))
-        one = ta.two_sample_test(X, Y, 19, strata=np.r_[strata, strata], rng=0).coordinates[0]
+        one = ta.two_sample_test(X, Y, 19, strata=np.r_[strata, strata], rng=0).columns[0]
         if one.kind == "scale":  # of which the effect is another
             continue
         sd = np.sqrt((X.var() + Y.var()) / 2)
@@ -511,8 +511,8 @@ def test_strata_of_one_row_of_each_sample_are_pairs():
     Y = X + 0.1 + 0.1 * rng.normal(size=(60, 1))
     pairs = np.tile(np.arange(60), 2)
     by_strata, paired = (ta.two_sample_test(X, Y, 99, rng=0, **how) for how in ({"strata": pairs}, {"paired": True}))
-    assert by_strata.coordinates[0].interval == pytest.approx(paired.coordinates[0].interval)
-    assert by_strata.coordinates[0].interval[0] > 0.05
+    assert by_strata.columns[0].interval == pytest.approx(paired.columns[0].interval)
+    assert by_strata.columns[0].interval[0] > 0.05
 
 
 def test_effects_are_those_within_strata():
@@ -527,13 +527,13 @@ def test_effects_are_those_within_strata():
     # Within both sites values are smaller and "yes" is rarer in Y, which has more of the site where both are larger.
     X, Y = draw(600, 0.2, 0.0), draw(600, 0.8, -0.6)
     result = ta.two_sample_test(X, Y, 39, strata="site", rng=0)
-    found = {one.name: one for one in result.coordinates}
+    found = {one.name: one for one in result.columns}
     assert found["value"].words.startswith("smaller in Y, -0.")
     assert found["value"].interval[0] < -0.6 / np.sqrt(1 + 9 * 0.25) < found["value"].interval[1]
     assert found["value"].interval[1] < 0
     assert "'yes'" not in found["seen"].words or found["seen"].effect < 0
     assert any("within strata" in note for note in result.notes)
-    pooled = {one.name: one for one in ta.two_sample_test(X, Y, 19, drop=["site"], rng=0).coordinates}
+    pooled = {one.name: one for one in ta.two_sample_test(X, Y, 19, drop=["site"], rng=0).columns}
     assert pooled["value"].effect > 0.5
 
 
@@ -541,19 +541,19 @@ def test_samples_far_apart_are_told_so():
     rng = np.random.default_rng(0)
     X, Y = rng.poisson(3, size=(300, 3)).astype(float), rng.poisson(3, size=(300, 3)).astype(float)
     Y[:, 0] += 50
-    found = ta.two_sample_test(X, Y, 99, rng=0).coordinates[0]
+    found = ta.two_sample_test(X, Y, 99, rng=0).columns[0]
     assert (found.name, found.kind) == ("0", "location")
-    assert found.words.startswith("larger in Y, +2")
+    assert found.description.startswith("larger in Y, +2")
 
 
 def test_what_was_relabelled_is_said():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 2))
     groups = np.arange(80) // 4
-    assert ta.two_sample_test(X, X + 0.1, 19, paired=True, rng=0).relabelled == "pairs"
+    assert ta.two_sample_test(X, X + 0.1, 19, paired=True, rng=0).permuted_unit == "pairs"
     assert "relabellings of groups" in ta.two_sample_test(X, X + 1, 19, groups=groups, rng=0).summary()
     strata = np.tile(np.arange(40) % 2, 2)
-    assert ta.two_sample_test(X, X + 1, 19, strata=strata, rng=0).relabelled == "rows within strata"
+    assert ta.two_sample_test(X, X + 1, 19, strata=strata, rng=0).permuted_unit == "rows within strata"
 
 
 def test_of_several_samples_each_is_told_by_name():
@@ -562,8 +562,8 @@ def test_of_several_samples_each_is_told_by_name():
     table = pd.DataFrame({"day": days, "kind": rng.choice(["u", "v"], 90), "place": np.repeat(["a", "b", "c"], 30)})
     table.loc[table["place"] == "c", "day"] += pd.Timedelta(days=90)
     table.loc[table["place"] == "a", "kind"] = "u"
-    result = ta.k_sample_test(table, labels="place", permutations=19, keep=["day"], rng=0)
-    words = {one.name: one.words for one in result.coordinates}
+    result = ta.k_sample_test(table, labels="place", permutations=19, keep_columns=["day"], rng=0)
+    words = {one.name: one.description for one in result.columns}
     assert re.fullmatch(r"mean 2024-01-\d\d in a, 2024-01-\d\d in b, 2024-04-\d\d in c", words["day"])
     assert re.search(r"% in a, .* % in b, .* % in c", words["kind"])
 
@@ -716,7 +716,7 @@ def test_a_column_that_became_constant_has_an_effect():
     Y = X[::-1].copy()
     Y[:, 0] = X[:, 0].mean()
     found = ta.compare(X, Y, rng=0)
-    assert found.named_columns[0].name == "0"
+    assert found.differing_columns()[0].name == "0"
     assert found.largest_effect == np.inf
     json.loads(found.to_json())
     assert found.columns[0].values["SD"][1] == 0
@@ -726,7 +726,7 @@ def test_constant_and_missing_columns():
     X = pd.DataFrame({"a": 1.0, "b": normal(20, 1, 0)[:, 0], "none": np.nan, "text": "same"})
     Y = X.assign(b=normal(20, 1, 1)[:, 0])
     result = ta.two_sample_test(X, Y, 39, missing="indicator", rng=0)
-    assert {one.name for one in result.coordinates} == {"b"}
+    assert {one.name for one in result.columns} == {"b"}
     everything = ta.two_sample_test(np.ones((5, 2)), np.ones((6, 2)), 39, rng=0)
     assert everything.pvalue == 1
     assert "nothing to compare" in everything.summary()
@@ -794,7 +794,7 @@ def test_command(tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["pvalue"] == 0.01
     assert main(["test", *files, *options, "--drop", "age", "--quiet", "--json", str(tmp_path / "out.json")]) == 0
     assert not capsys.readouterr().out
-    names = {one["name"] for one in json.loads((tmp_path / "out.json").read_text())["coordinates"]}
+    names = {one["name"] for one in json.loads((tmp_path / "out.json").read_text())["columns"]}
     assert "age" not in names
     assert main(["test", *files]) == 2
     assert "--missing indicator" in capsys.readouterr().err

@@ -14,6 +14,7 @@ from tellapart._util.errors import InputChangedError, InputError
 from tellapart.data.formats.delimited import Delimited
 from tellapart.data.stores import Plain
 from tellapart.learning.starts import named_kernel
+from tellapart.stats.estimators import block_estimate
 
 X, Y = (np.random.default_rng(seed).normal(size=(20, 2)) for seed in (0, 1))
 
@@ -90,7 +91,7 @@ K = ta.kernels.Gaussian(1.0)
         (lambda: ta.mmd_test(X, Y, rng=-1), "rng must be a whole number from 0 up"),
         (lambda: ta.mmd2(X, Y, K, estimator="best"), "estimator='best' is not an estimator of MMD²"),
         (lambda: ta.mmd2(X, Y, ta.kernels.Grid([1.0, 2.0])), "Expected a single kernel, got a Grid of 2"),
-        (lambda: ta.block_estimate(X, Y, K, block_size=1), "block_size must be a whole number from 2 up, but is 1"),
+        (lambda: block_estimate(X, Y, K, block_size=1), "block_size must be a whole number from 2 up, but is 1"),
         (lambda: ta.losses.MMDLoss(K, estimator="best"), "estimator='best' is not"),
         (lambda: ta.fit_kernel(X, Y, "gauss"), "kernel='gauss' is not known. Choose one of 'rbf', 'ard'"),
         (

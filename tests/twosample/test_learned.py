@@ -11,8 +11,9 @@ import torch
 
 import tellapart as ta
 from tellapart.kernels import Gaussian, Witness
-from tellapart.learning import discriminant
+from tellapart.learning import discriminant, split_rows
 from tellapart.stats.pvalues import bonferroni, cauchy
+from tellapart.twosample import witness_test
 
 ALPHAS = (0.01, 0.05, 0.1)
 
@@ -32,7 +33,7 @@ def normal(n, seed, d=2, shift=0.0):
 @pytest.mark.parametrize("kernel", ["witness", "rbf", pytest.param("ard", marks=pytest.mark.full)])
 def test_level_of_a_half_and_of_swapped_halves(kernel, repetitions):
     """One half: exact, so that its rate is α. Swapped: at most α by Bonferroni, and close to it by Cauchy."""
-    options = {"swap": True, "permutations": 199, "learning": {"steps": 20} if kernel == "ard" else {}}
+    options = {"cross_fit": True, "permutations": 199, "learning": {"steps": 20} if kernel == "ard" else {}}
     halves = np.array(
         [
             [half.test.pvalue for half in ta.learned_test(*normal(40, r), kernel, **options, rng=r).halves]
@@ -59,21 +60,21 @@ def test_level_of_a_half_and_of_swapped_halves(kernel, repetitions):
 @pytest.mark.parametrize("kernel", ["witness", "rbf", "ard", "full", "deep"])
 def test_learning_never_sees_tested_rows(kernel):
     X, Y = normal(60, 0)
-    split = ta.split_rows(60, 60, rng=0)
+    split = split_rows(60, 60, rng=0)
     options = {} if kernel in ("witness", "rbf") else {"steps": 5}
     kernels = []
     for noise in (0.0, 100.0):
         x, y = X.clone(), Y.clone()
         x[split.test_x] += noise
         y[split.test_y] -= noise
-        kernels.append(ta.learned_test(x, y, kernel, train=split, permutations=19, rng=0, learning=options).kernel)
+        kernels.append(ta.learned_test(x, y, kernel, train_size=split, permutations=19, rng=0, learning=options).kernel)
     first, second = (kernel.state_dict() for kernel in kernels)
     assert all(torch.equal(first[name], second[name]) for name in first)
 
 
 def test_the_split_is_part_of_the_result_and_the_result_is_repeatable():
     X, Y = normal(50, 1, shift=0.7)
-    result = ta.learned_test(X, Y, train=0.6, rng=5)
+    result = ta.learned_test(X, Y, train_size=0.6, rng=5)
     assert len(result.split.train_x) == 30
     assert len(result.split.test_y) == 20
     again = ta.learned_test(X, Y, train=result.split, rng=result.seed)
@@ -86,11 +87,11 @@ def test_the_split_is_part_of_the_result_and_the_result_is_repeatable():
 
 def test_swapped_halves_test_every_row():
     X, Y = normal(60, 2, shift=0.8)
-    result = ta.learned_test(X, Y, swap=True, rng=0)
+    result = ta.learned_test(X, Y, cross_fit=True, rng=0)
     assert sorted(np.concatenate([half.split.test_x for half in result.halves])) == list(range(60))
     assert result.pvalue == min(1, 2 * min(half.test.pvalue for half in result.halves))
     assert result.exact
-    assert not ta.learned_test(X, Y, swap=True, combination="cauchy", rng=0).exact
+    assert not ta.learned_test(X, Y, cross_fit=True, combination="cauchy", rng=0).exact
     assert result.reject(0.05)
 
 
@@ -131,7 +132,7 @@ def test_strata_of_single_rows_stay_together():
     assert set(split.train_x.tolist()) == set(split.train_y.tolist())
 
 
-@pytest.mark.parametrize("swap", [False, True])
+@pytest.mark.parametrize("cross_fit", [False, True])
 def test_threads_do_not_matter(swap):
     X, Y = ta.datasets.blobs(300, rng=0)
     before = torch.get_num_threads()
@@ -139,7 +140,10 @@ def test_threads_do_not_matter(swap):
     for threads in (1, 2):
         torch.set_num_threads(threads)
         try:
-            found += [ta.learned_test(X, Y, swap=swap, rng=0), ta.learned_test(X, Y, swap=swap, rng=0, threads=3)]
+            found += [
+                ta.learned_test(X, Y, cross_fit=swap, rng=0),
+                ta.learned_test(X, Y, cross_fit=swap, rng=0, threads=3),
+            ]
         finally:
             torch.set_num_threads(before)
     assert len({result.pvalue for result in found}) == 1
@@ -205,7 +209,7 @@ def test_a_witness_test_is_the_permutation_test_of_means():
 
     X, Y = normal(30, 6, shift=0.4)
     kernel = Witness(Gaussian(1.0), torch.tensor([[1.0, 0.0]]), torch.tensor([-1.0]))
-    result = ta.witness_test(X, Y, kernel, permutations=4999, rng=0)
+    result = witness_test(X, Y, kernel, permutations=4999, rng=0)
     values = [kernel.values(Z).numpy() for Z in (X, Y)]
     theirs = permutation_test(
         values, lambda a, b: a.mean() - b.mean(), alternative="greater", n_resamples=4999, rng=np.random.default_rng(0)
@@ -231,7 +235,7 @@ def test_many_rows_are_thinned(monkeypatch):
     X, Y = normal(200, 8, shift=1.0)
     kernel, _ = ta.fit_kernel(X, Y[:100], "witness", rng=0)
     assert len(kernel.points) == 100
-    assert ta.witness_test(*normal(100, 9, shift=1.0), kernel, rng=0).reject(0.05)
+    assert witness_test(*normal(100, 9, shift=1.0), kernel, rng=0).reject(0.05)
 
 
 # --- Power
@@ -255,7 +259,7 @@ BLOBS, BLOB_D, HDGM = (
     ],
 )
 def test_power_of_the_witness(draw, least, repetitions):
-    rejected = sum(ta.learned_test(*draw(r), swap=True, rng=r).reject(0.05) for r in range(repetitions))
+    rejected = sum(ta.learned_test(*draw(r), cross_fit=True, rng=r).reject(0.05) for r in range(repetitions))
     print(f"\nrejected {rejected} of {repetitions}")
     allowed = 0 if repetitions >= 100 else 3 * math.sqrt(repetitions * least * (1 - least))
     assert rejected >= least * repetitions - allowed

@@ -23,11 +23,11 @@ def customers(first: int, shift: float = 0, rows: int = 60) -> pd.DataFrame:
 def test_ids_are_left_out_and_the_verdict_is_that_of_compare(shift):
     X, Y = customers(1000), customers(5000, shift)
     result, compared = ta.two_sample_test(X, Y, **FAST), ta.compare(X, Y, **FAST)
-    assert result.notes == (f"{COUNTER} To compare it nevertheless, give keep='customer_id'.",)
+    assert result.notes == (f"{COUNTER} To compare it nevertheless, give keep_columns='customer_id'.",)
     assert compared.noticed[0].text == COUNTER
     assert (result.pvalue, result.statistic) == (compared.pvalue, compared.statistic)
     assert result.reject() == (shift > 0)
-    assert sorted(one.name for one in result.coordinates) == ["age", "pay"]
+    assert sorted(one.name for one in result.columns) == ["age", "pay"]
     dropped = ta.two_sample_test(X, Y, drop="customer_id", **FAST)
     assert np.array_equal(dropped.null_distribution, result.null_distribution)
 
@@ -35,12 +35,12 @@ def test_ids_are_left_out_and_the_verdict_is_that_of_compare(shift):
 @pytest.mark.parametrize("keep", ["customer_id", ["customer_id"], True])
 def test_what_is_kept_is_compared(keep):
     X, Y = customers(1000), customers(5000)
-    result = ta.two_sample_test(X, Y, keep=keep, **FAST)
+    result = ta.two_sample_test(X, Y, keep_columns=keep, **FAST)
     assert result.pvalue == 0.01
-    assert result.named() == ("customer_id",)
+    assert result.differing_columns().names == ("customer_id",)
     assert not any("It is left out." in note for note in result.notes)
     with pytest.raises(ValueError, match=r"no column 'customr_id' to keep. Did you mean 'customer_id'\? There are "):
-        ta.two_sample_test(X, Y, keep="customr_id", **FAST)
+        ta.two_sample_test(X, Y, keep_columns="customr_id", **FAST)
 
 
 def test_a_column_that_was_left_out_is_not_advised_against():
@@ -49,7 +49,7 @@ def test_a_column_that_was_left_out_is_not_advised_against():
     for result in (ta.two_sample_test(X, Y, **FAST), ta.k_sample_test([X, Y, X], permutations=19, rng=0)):
         assert result.notes[0].startswith(said)
         assert not any("drop=" in note for note in result.notes)
-    assert not any("customer_id" in note for note in ta.two_sample_test(X, Y, keep=True, **FAST).notes)
+    assert not any("customer_id" in note for note in ta.two_sample_test(X, Y, keep_columns=True, **FAST).notes)
 
 
 def test_free_text_is_left_out_and_constants_in_one_sentence():
@@ -64,13 +64,13 @@ def test_free_text_is_left_out_and_constants_in_one_sentence():
     )
     assert notes[2] == "'a', 'b' have the same value in every row. They are left out."
     with pytest.raises(ValueError, match=r"free text or identifiers \(.*\) in 'review'"):
-        ta.two_sample_test(X, Y, keep="review", **FAST)
+        ta.two_sample_test(X, Y, keep_columns="review", **FAST)
 
 
 def test_something_has_to_be_compared():
     X, Y = customers(1000)[["customer_id"]], customers(5000)[["customer_id"]]
     result = ta.two_sample_test(X, Y, **FAST)
-    assert result.named() == ("customer_id",)
+    assert result.differing_columns().names == ("customer_id",)
 
 
 def test_arrays_and_features_are_compared_as_they_are():
@@ -83,12 +83,12 @@ def test_arrays_and_features_are_compared_as_they_are():
         assert result.pvalue == 0.01
         assert result.notes == ()
     with pytest.raises(ValueError, match=r"no column 'customer_id' to keep. There are '0', '1', '2'"):
-        ta.two_sample_test(X.to_numpy(), Y.to_numpy(), keep="customer_id", **FAST)
+        ta.two_sample_test(X.to_numpy(), Y.to_numpy(), keep_columns="customer_id", **FAST)
 
 
 def test_too_few_rows_to_tell():
     X, Y = customers(1000, rows=7), customers(5000, rows=7)
-    assert "customer_id" in [one.name for one in ta.two_sample_test(X, Y, **FAST).coordinates]
+    assert "customer_id" in [one.name for one in ta.two_sample_test(X, Y, **FAST).columns]
 
 
 def test_labels_and_gaps_go_as_before():
@@ -99,11 +99,11 @@ def test_labels_and_gaps_go_as_before():
         X2, Y2 = X.assign(place=places), Y.assign(place=others)
         result = ta.two_sample_test(X2, Y2, **{kind: "place"}, **FAST)
         assert [note for note in result.notes if "left out" in note] == [
-            f"{COUNTER} To compare it nevertheless, give keep='customer_id'."
+            f"{COUNTER} To compare it nevertheless, give keep_columns='customer_id'."
         ]
         assert result.pvalue == ta.compare(X2, Y2, **{kind: "place"}, **FAST).pvalue
     named = ta.two_sample_test(X, Y, groups="customer_id", **FAST)
-    assert (named.relabelled, named.notes) == ("groups", ())
+    assert (named.permuted_unit, named.notes) == ("groups", ())
     Y.loc[3, "customer_id"] = np.nan
     assert ta.two_sample_test(X, Y, **FAST).sizes == (60, 60)
 
@@ -124,7 +124,7 @@ def test_assertions_follow_the_same_rule():
     X, Y = customers(1000), customers(5000)
     ta.testing.assert_same_distribution(X, Y)
     with pytest.raises(AssertionError, match="customer_id"):
-        ta.testing.assert_same_distribution(X, Y, keep=["customer_id"], report=False)
+        ta.testing.assert_same_distribution(X, Y, keep_columns=["customer_id"], report=False)
     with pytest.raises(AssertionError, match="They were to differ"):
         ta.testing.assert_different(X, Y)
 
@@ -141,10 +141,10 @@ def test_ids_and_texts_of_a_table_are_left_out_of_its_groups():
     assert found.pvalue == plain.pvalue > 0.01
     assert any(note.startswith("'id' numbers the rows (0 to 119). It is left out.") for note in found.notes)
     assert any(note.startswith("'review' holds free text or identifiers") for note in found.notes)
-    kept = ta.k_sample_test(table, "site", permutations=99, rng=0, keep="id")
-    assert kept.named(0.05) == ("id",)
+    kept = ta.k_sample_test(table, "site", permutations=99, rng=0, keep_columns="id")
+    assert kept.differing_columns(0.05).names == ("id",)
     rows = ta.k_sample_test(table[["u", "id"]].to_numpy(), table["site"], permutations=99, rng=0)
-    assert rows.named(0.05) == ("1",)
+    assert rows.differing_columns(0.05).names == ("1",)
 
 
 @pytest.mark.parametrize("column", ["latency", "year_of_birth", "yearly"])
@@ -154,7 +154,7 @@ def test_a_measurement_in_other_units_is_a_difference(column):
     X, Y = (pd.DataFrame(rng.normal(size=(60, 2)), columns=["u", "v"]) for _ in range(2))
     X[column], Y[column] = rng.integers(1000, 2300, 60), rng.integers(1000, 2300, 60) * 1000
     result = ta.two_sample_test(X, Y, **FAST)
-    assert result.named() == (column,)
+    assert result.differing_columns().names == (column,)
     assert result.pvalue == ta.compare(X, Y, **FAST).pvalue == 0.01
 
 
@@ -167,4 +167,4 @@ def test_years_are_left_out_and_sorted_numbers_are_compared():
         )
         for k in range(2)
     ]
-    assert sorted(one.name for one in ta.two_sample_test(*tables, **FAST).coordinates) == ["price", "u", "v"]
+    assert sorted(one.name for one in ta.two_sample_test(*tables, **FAST).columns) == ["price", "u", "v"]

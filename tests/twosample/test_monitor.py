@@ -56,15 +56,15 @@ def test_flags_are_those_of_benjamini_and_hochberg():
     assert flag_history([0.04, 0.5, 0.6], 0.05) == [False] * 3
 
 
-@pytest.mark.parametrize("control", ["holm", "bh", "anytime"])
+@pytest.mark.parametrize("control", ["fwer", "fdr", "anytime"])
 def test_a_drift_is_found(reference, control):
-    monitor = reference.monitor(0.05, control, rng=0, permutations=199, deep=999, horizon=20)
+    monitor = reference.monitor(0.05, control, rng=0, permutations=199, refine_permutations=999, horizon=20)
     for k in range(12):
         monitor.add(rows(60, 100 + k, 1.0 if k >= 6 else 0.0))
     assert monitor.alarmed
     assert all(one.number >= 6 for one in monitor.alarms)
     assert {column["name"] for column in monitor.records[-1].columns} == {"0", "1", "2"}
-    assert monitor.records[-1].level is None or control == "holm"
+    assert monitor.records[-1].level is None or control == "fwer"
     assert "0.05" in monitor.guarantee
     assert "alarm" in monitor.summary()
     assert "tellapart_batches_total 12" in monitor.to_prometheus()
@@ -72,7 +72,7 @@ def test_a_drift_is_found(reference, control):
 
 
 def test_small_pvalues_are_looked_at_again(reference):
-    monitor = reference.monitor(0.05, "holm", rng=0, permutations=99, deep=999)
+    monitor = reference.monitor(0.05, "fwer", rng=0, permutations=99, refine_permutations=999)
     assert monitor.add(rows(60, 1)).permutations == 99
     far = monitor.add(rows(60, 1, 2.0))
     assert far.permutations == 999
@@ -81,7 +81,7 @@ def test_small_pvalues_are_looked_at_again(reference):
 
 def test_metrics(reference):
     """As Prometheus' text format wants them, with labels that keep two streams apart."""
-    monitor = reference.monitor(0.05, "holm", rng=0, permutations=99)
+    monitor = reference.monitor(0.05, "fwer", rng=0, permutations=99)
     assert 'tellapart_pvalue{stream="a \\"b\\""} NaN' in monitor.to_prometheus(stream='a "b"')
     monitor.add(rows(60, 1, 2.0))
     lines = monitor.to_prometheus(stream="orders").splitlines()
@@ -120,7 +120,7 @@ def test_the_capital_of_a_stream_that_differs_altogether_stays_a_number(tmp_path
     monitor = reference.monitor(**options)
     alarms = [monitor.add(rows(2_000, k, 5.0), f"day {k}").alarm for k in range(6)]
     assert alarms[-3:] == [True, True, True]
-    assert monitor.bets.capital == pytest.approx(MOST, rel=1e-6)
+    assert monitor.bets.evidence == pytest.approx(MOST, rel=1e-6)
     assert len(reference.monitor(**options).alarms) == sum(alarms)
 
 
@@ -129,7 +129,7 @@ def test_a_reference_that_is_used_up_says_so():
     notes = [monitor.add(rows(30, k)).notes for k in range(60)]
     assert not any("bet on" in note for note in notes[0])
     assert any("bet on" in note for note in notes[-1])
-    assert np.isfinite(monitor.bets.capital)
+    assert np.isfinite(monitor.bets.evidence)
 
 
 def test_a_name_is_counted_once(reference, tmp_path):
@@ -188,7 +188,7 @@ def test_batches_that_are_sorted():
 def test_a_reference_without_any_variation():
     monitor = ta.Reference.fit(np.ones((400, 2)), rng=0).monitor(0.1, rng=0, permutations=19)
     assert [monitor.add(np.ones((20, 2))).pvalue for _ in range(3)] == [1.0] * 3
-    assert monitor.bets.capital == pytest.approx(1, rel=1e-9)
+    assert monitor.bets.evidence == pytest.approx(1, rel=1e-9)
     assert monitor.add(np.zeros((20, 2))).columns
     monitor.add(np.zeros((20, 2)))
     assert monitor.alarmed
@@ -226,14 +226,14 @@ def test_states_that_do_not_fit(reference, tmp_path, change, message):
     [
         {"pvalue": 0},
         {"pvalue": "0.5"},
-        {"capital": float("nan")},
+        {"evidence": float("nan")},
         {"level": 0},
         {"rows": -1},
         {"rows": 1.5},
         {"name": None},
         {"notes": [1]},
         {"columns": [{}]},
-        {"columns": [{"name": "a", "kind": "number", "effect": 1, "words": "larger", "pvalue": 2}]},
+        {"columns": [{"name": "a", "kind": "number", "effect": 1, "description": "larger", "pvalue": 2}]},
         {"deviations": [{"kind": "type", "column": "a", "count": "1"}]},
     ],
 )
@@ -257,7 +257,7 @@ def test_bad_options(reference):
 
 
 def bets(seed, batches, size, shift=0.0, start=0, d=8):
-    """The largest capital there was, and the batch at which it reached 20."""
+    """The largest evidence there was, and the batch at which it reached 20."""
     rng = np.random.default_rng(seed)
     betting = Betting(Groups.fit(rng.normal(size=(500, d)), [d - 3, 3]))
     largest, alarm = 1.0, None
@@ -283,10 +283,10 @@ def test_bets_win_where_there_is_a_difference():
 def test_capital_beyond_doubt_stays_a_number():
     """A drift that nobody looks at for years must not end in a state that cannot be read."""
     _, _, betting = bets(0, 40, 600, shift=9.0)
-    assert betting.capital == pytest.approx(MOST, rel=1e-6)
+    assert betting.evidence == pytest.approx(MOST, rel=1e-6)
     again = Betting(betting.groups)
     again.restore(json.loads(json.dumps(betting.to_dict())))
-    assert again.capital == betting.capital
+    assert again.evidence == betting.evidence
 
 
 @pytest.mark.parametrize(("batch", "fresh"), [(3, 2), (2, 4), (5, 3), (4, 4), (1, 6), (6, 1)])
@@ -309,8 +309,8 @@ def test_a_block_that_is_told_apart_altogether_pays_the_number_of_ways(batch, fr
 
 
 def test_bets_are_fair():
-    """The mean of the capital over many streams stays 1."""
-    ends = np.array([bets(k, 12, 10)[2].capital for k in range(300)])
+    """The mean of the evidence over many streams stays 1."""
+    ends = np.array([bets(k, 12, 10)[2].evidence for k in range(300)])
     assert ends.mean() == pytest.approx(1, abs=4 * ends.std() / np.sqrt(300))
 
 
@@ -384,7 +384,7 @@ def test_a_value_beyond_all_measure_leaves_the_capital_a_number(tmp_path):
     batch[3, 1] = 1e100
     for k in range(3):
         record = monitor.add(batch + k)
-        assert math.isfinite(record.capital)
+        assert math.isfinite(record.evidence)
     assert "NaN" not in state.read_text()
     assert len(reference.monitor(state=state).records) == 3
     assert "kernel" in reference.test(batch, rng=0).families
@@ -414,7 +414,7 @@ def test_what_is_interrupted_changes_nothing(reference, tmp_path, monkeypatch):
     straight = reference.monitor(rng=monitor.seed)
     for seed in (1, 2):
         straight.add(rows(40, seed))
-    assert [one.capital for one in straight.records] == [one.capital for one in again.records]
+    assert [one.evidence for one in straight.records] == [one.evidence for one in again.records]
 
 
 def test_two_monitors_of_one_state(reference, tmp_path):
@@ -431,7 +431,7 @@ def test_a_constant_is_the_same_in_another_precision():
     reference = ta.Reference.fit(values.astype("f4"), rng=0)
     batch = np.c_[rows(60, 5), np.full(60, 0.1)]
     found = [reference.test(batch.astype(kind), rng=0) for kind in ("f4", "f8")]
-    assert not any("3" in one.named(0.5) for one in found)
+    assert not any("3" in one.differing_columns(0.5).names for one in found)
 
 
 def test_the_capital_has_the_same_bits_on_any_number_of_threads():
@@ -440,10 +440,12 @@ def test_the_capital_has_the_same_bits_on_any_number_of_threads():
         for threads in (1, 2):
             torch.set_num_threads(threads)
             draws = np.random.default_rng(0)
-            monitor = ta.Reference.fit(draws.normal(size=(3000, 8)), rng=0).monitor(rng=0, permutations=99, deep=99)
+            monitor = ta.Reference.fit(draws.normal(size=(3000, 8)), rng=0).monitor(
+                rng=0, permutations=99, refine_permutations=99
+            )
             for _ in range(3):
                 monitor.add(draws.normal(size=(60, 8)) + 0.2)
-            capitals.add(monitor.records[-1].capital)
+            capitals.add(monitor.records[-1].evidence)
     finally:
         torch.set_num_threads(before)
     assert len(capitals) == 1

@@ -14,6 +14,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 import tellapart as ta
+from tellapart.results import TwoSampleResult
 
 
 def rows(n, seed=0, d=3):
@@ -47,14 +48,14 @@ def same(a, b):
     assert a.pvalue == b.pvalue
     assert a.statistic == b.statistic
     assert np.array_equal(a.null_distribution, b.null_distribution)
-    assert a.coordinates.to_list() == b.coordinates.to_list()
+    assert a.columns.to_list() == b.columns.to_list()
 
 
 def test_what_differs_is_found_and_named(reference):
     result = reference.test(rows(100, 1) + np.array([0, 0.8, 0]), rng=0)
-    assert isinstance(result, ta.TwoSampleResult)
+    assert isinstance(result, TwoSampleResult)
     assert result.pvalue == 0.001
-    assert result.named(0.05) == ("1",)
+    assert result.differing_columns(0.05).names == ("1",)
     assert result.names == ("reference", "batch")
     assert result.n == 100
     assert not reference.test(rows(100, 1), rng=0).reject(0.01)
@@ -71,8 +72,8 @@ def test_a_column_that_was_constant_and_is_not_any_more(of_table):
     changed = table(60, 2)
     changed.loc[::3, "constant"] = 8.0
     result = of_table.test(changed, rng=0)
-    assert "constant" in result.named(0.05)
-    assert "'not 7'" in result.coordinates[0].words
+    assert "constant" in result.differing_columns(0.05).names
+    assert "'not 7'" in result.columns[0].words
     assert not of_table.test(table(60, 2), rng=0).reject(0.01)
 
 
@@ -125,7 +126,7 @@ def test_unseen_categories_are_counted_and_seen(of_table):
     batch = table(60, 3, towns=("Ulm", "Köln"))
     result = of_table.test(batch, rng=0)
     assert any("'Köln'" in note and "of 60 rows" in note for note in result.notes)
-    assert "town" in result.named(0.05)
+    assert "town" in result.differing_columns(0.05).names
     with pytest.raises(ValueError, match="not built like the reference"):
         of_table.test(batch, rng=0, schema="strict")
 
@@ -204,7 +205,7 @@ def test_lenient_compares_what_is_missing():
     for batch in (table(50, 3).drop(columns="age"), table(50, 3).assign(age="old")):
         result = reference.test(batch, rng=0, schema="lenient")
         assert result.pvalue == 0.001
-        assert "age is missing" in result.named(0.05)
+        assert "age is missing" in result.differing_columns(0.05).names
         assert any("'age'" in note for note in result.notes)
     assert not reference.test(table(50, 3), rng=0).reject(0.01)
 
@@ -221,12 +222,12 @@ def test_batches_that_cannot_be_compared(reference, batch, message):
 def test_too_few_rows_for_a_reference():
     with pytest.raises(ValueError, match="at least 16"):
         ta.Reference.fit(rows(15))
-    with pytest.raises(ValueError, match="keep"):
-        ta.Reference.fit(rows(50), keep=0)
+    with pytest.raises(ValueError, match="max_kept_rows"):
+        ta.Reference.fit(rows(50), max_kept_rows=0)
 
 
 def test_no_more_rows_are_kept_than_wanted():
-    reference = ta.Reference.fit(rows(500), keep=100, rng=0)
+    reference = ta.Reference.fit(rows(500), max_kept_rows=100, rng=0)
     assert len(reference.contents.rows) == 100
     assert reference.test(rows(50, 1) + 1, rng=0).m == 100
 
@@ -319,8 +320,8 @@ def test_columns_are_compared_in_the_coarser_precision(kinds):
     alike = ta.Reference.fit(table(600, 0, "f4"), rng=0).test(table(200, 1, "f4"), 99, rng=0)
     assert found.pvalue == pytest.approx(alike.pvalue, abs=0.021)
     assert found.pvalue > 0.05
-    capital = reference.monitor(0.05, rng=0, permutations=9)
-    assert not any(capital.add(table(100, 2 + k, kinds[1])).alarm for k in range(8))
+    evidence = reference.monitor(0.05, rng=0, permutations=9)
+    assert not any(evidence.add(table(100, 2 + k, kinds[1])).alarm for k in range(8))
 
 
 @pytest.mark.parametrize("kinds", [("f4", "f8"), ("f8", "f4")])

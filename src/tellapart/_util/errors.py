@@ -110,9 +110,9 @@ class Note(str):
     problem, advice, **options
         As for `InputError`. Only ``advice`` is a template: names of columns and files belong into ``problem``.
 
-    >>> note = Note("'id' counts the rows.", "To compare it, give {keep}.", keep="id")
+    >>> note = Note("'id' counts the rows.", "To compare it, give {keep_columns}.", keep="id")
     >>> note
-    "'id' counts the rows. To compare it, give keep='id'."
+    "'id' counts the rows. To compare it, give keep_columns='id'."
     >>> note.message(lambda name, value: f"--{name} {value}")
     "'id' counts the rows. To compare it, give --keep id."
     >>> note.after("reference: ").message(lambda name, value: f"--{name} {value}")

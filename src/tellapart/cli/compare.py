@@ -32,7 +32,7 @@ TESTS = ("auto", "ard", "rbf", "full", "deep", "witness")
 
 #: Options that say something of the samples or of the result, of which --cost makes no use.
 _OF_RESULTS = (
-    *("paired", "keep", "names", "items", "report", "json", "fail_on_difference", "fail_auc", "fail_effect"),
+    *("paired", "keep_columns", "names", "items", "report", "json", "fail_on_difference", "fail_auc", "fail_effect"),
 )
 
 _EXAMPLES = """\
@@ -40,7 +40,7 @@ examples:
   tellapart compare last-month.csv this-month.csv
   tellapart compare real/ generated/ --image-size 32x32 --report report.html
   tellapart compare train.npy live.npy --json - --fail-auc 0.6
-  tellapart compare a.parquet b.parquet --keep date --missing indicator --names June,July
+  tellapart compare a.parquet b.parquet --keep-columns date --missing indicator --names June,July
   tellapart compare mnist fake.npz --test ard --report report.html
   tellapart compare --by site patients.csv --report sites.html
   tellapart compare old.csv new.csv --columns review --features model:all-MiniLM-L6-v2
@@ -71,8 +71,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     test.add_argument("--paired", action="store_true", help="row i of A and row i of B belong together")
     learned = parser.add_argument_group("tests with a learned kernel")
     learned.add_argument("--criterion", choices=("t", "power", "mmd"), default="t", help="what is maximised (t)")
-    learned.add_argument("--train", type=float, default=0.5, metavar="SHARE", help="of the rows to learn from (0.5)")
-    learned.add_argument("--swap", action="store_true", help="also learn on the other part, so that all are tested")
+    learned.add_argument("--train-size", type=float, default=0.5, metavar="P", help="share of rows to learn from (0.5)")
+    learned.add_argument("--cross-fit", action="store_true", help="also learn on the other part, to test all rows")
     compute = add_compute(parser)
     compute.add_argument("--cost", action="store_true", help="print what a learned test would cost, and stop")
     out = parser.add_argument_group("the output")
@@ -119,15 +119,15 @@ def run(options: argparse.Namespace) -> int:
         )
     test = options.kernel or options.test
     if test == "auto":
-        learned, advice = ("criterion", "train", "swap"), "Name one with {test}."
+        learned, advice = ("criterion", "train_size", "cross_fit"), "Name one with {test}."
         refuse_ignored(options, learned, "is an option of a learned test", advice, test="ard")
     settings = {
         "criterion": options.criterion,
         "groups": options.groups,
         "strata": options.strata,
         "alpha": options.alpha,
-        "train": options.train,
-        "swap": options.swap,
+        "train_size": options.train_size,
+        "cross_fit": options.cross_fit,
         "permutations": options.permutations,
         "rng": options.seed,
         **reading(options),
@@ -146,7 +146,7 @@ def run(options: argparse.Namespace) -> int:
         paired=options.paired,
         names=None if options.names is None else tuple(options.names),
         items=options.items,
-        keep=options.keep,
+        keep_columns=options.keep_columns,
         **settings,
     )
     # The verdict first: whatever goes wrong with the files, it is not lost.

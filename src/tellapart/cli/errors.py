@@ -52,8 +52,8 @@ def speller(parser: argparse.ArgumentParser) -> Callable[[str, Any], str]:
 def spell_flag(name: str, value: Any) -> str:
     """An argument of the library as it is written on the command line; Ellipsis stands for whatever the user likes.
 
-    >>> spell_flag("max_rows", 1000), spell_flag("image_size", (28, 28)), spell_flag("swap", True)
-    ('--max-rows 1000', '--image-size 28x28', '--swap')
+    >>> spell_flag("max_rows", 1000), spell_flag("image_size", (28, 28)), spell_flag("cross_fit", True)
+    ('--max-rows 1000', '--image-size 28x28', '--cross-fit')
     >>> spell_flag("drop", ["id", "full name"]), spell_flag("columns", ...)
     ("--drop 'id,full name'", '--columns')
     """

@@ -13,7 +13,19 @@ from .output import say
 
 #: Options of `compare` that are for two samples.
 _OF_TWO = (
-    *("test", "kernel", "criterion", "train", "swap", "paired", "names", "items", "cost", "fail_auc", "fail_effect"),
+    *(
+        "test",
+        "kernel",
+        "criterion",
+        "train_size",
+        "cross_fit",
+        "paired",
+        "names",
+        "items",
+        "cost",
+        "fail_auc",
+        "fail_effect",
+    ),
 )
 
 
@@ -43,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
             permutations=options.permutations,
             groups=options.groups,
             strata=options.strata,
-            keep=options.keep,
+            keep_columns=options.keep_columns,
             rng=options.seed,
             **reading(options),
             **computing(options),

@@ -148,7 +148,7 @@ def add_data(parser: argparse.ArgumentParser, most: str, second: str | None = No
 def add_keep(parser: argparse.ArgumentParser) -> None:
     """Columns that are compared in any case."""
     parser.add_argument(
-        "--keep", type=names, metavar="A,B", help="compare these columns though they look like ids or dates"
+        "--keep-columns", type=names, metavar="A,B", help="compare these columns though they look like ids or dates"
     )
 
 

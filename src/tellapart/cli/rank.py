@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("rbf", "ard", "full", "deep"),
         help="learn a kernel on a part of the rows (by default Gaussians at five bandwidths of REAL)",
     )
-    test.add_argument("--train", type=float, default=0.5, metavar="SHARE", help="rows to learn from (%(default)s)")
+    test.add_argument("--train-size", type=float, default=0.5, metavar="SHARE", help="rows to learn from (%(default)s)")
     test.add_argument("--alpha", type=float, default=0.05, metavar="P", help="level of all pairs (%(default)s)")
     test.add_argument("--seed", type=seed, default=0, metavar="N", help="seed of everything random (%(default)s)")
     compute = parser.add_argument_group("the computation")
@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> None:
     from ..twosample import rank
 
     if options.kernel is None:
-        refuse_ignored(options, ["train"], "is for a kernel that is learned, and there is no --kernel")
+        refuse_ignored(options, ["train_size"], "is for a kernel that is learned, and there is no --kernel")
     models = {f"MODEL {k}": model for k, model in enumerate(options.models, 1)}
     check_output(options, {"REAL": options.real, **models})
     found = rank(
@@ -70,8 +70,8 @@ def run(options: argparse.Namespace) -> None:
         {name: existing(given) for name, given in zip(_names(options), options.models, strict=True)},
         options.kernel,
         alpha=options.alpha,
-        train=options.train,
-        keep=options.keep,
+        train_size=options.train_size,
+        keep_columns=options.keep_columns,
         rng=options.seed,
         max_memory=options.max_memory,
         threads=options.threads,

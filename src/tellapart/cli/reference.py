@@ -17,8 +17,8 @@ examples:
   tellapart reference answers.jsonl -o answers.tellapart --columns answer --features ngrams
   tellapart watch answers.tellapart today.jsonl --features ngrams --state state.json
 
-The file holds rows of X: up to --keep of them as numbers, up to 768 more as landmarks, sorted values of each column,
-and the texts of each column of text. Keep it as you keep X. It holds no code: of --features
+The file holds rows of X: up to --max-kept-rows of them as numbers, up to 768 more as landmarks, sorted values of
+each column, and the texts of each column of text. Keep it as you keep X. It holds no code: of --features
 it has the name only, and `tellapart watch` is to be given the same."""
 
 
@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EXAMPLES
     parser.add_argument("X", help="the sample: a file, or a folder of images")
     parser.add_argument("-o", "--out", type=Path, required=True, metavar="FILE", help="the file to write")
-    parser.add_argument("--keep", type=count, metavar="N", help="rows to keep (65536, fewer if they are wide)")
+    parser.add_argument("--max-kept-rows", type=count, metavar="N", help="rows to keep (65536, fewer if they are wide)")
     parser.add_argument(
         "--keep-columns", type=names, metavar="A,B", help="compare these columns though they look like ids or dates"
     )
@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> None:
     check_writable(options.out, "The reference")
     fitted = Reference.fit(
         existing(options.X),
-        keep=options.keep,
+        max_kept_rows=options.max_kept_rows,
         keep_columns=options.keep_columns,
         rng=options.seed,
         max_memory=options.max_memory,

@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
             groups=options.groups,
             strata=options.strata,
             paired=options.paired,
-            keep=options.keep,
+            keep_columns=options.keep_columns,
             rng=options.seed,
             **reading(options),
             **computing(options),

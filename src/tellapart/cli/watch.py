@@ -37,12 +37,12 @@ the path and the time of modification identify a batch. Files that are copied or
 do not give it for these.
 
 --control says what --alpha means: anytime (the default with --state), the probability of a false
-alarm over a stream without end, by betting, which adds up small differences; holm (the default without), the same by
-p-values of single batches; bh, the share of false ones among the batches that are flagged.
+alarm over a stream without end, by betting, which adds up small differences; fwer (the default without), the same by
+p-values of single batches; fdr, the share of false ones among the batches that are flagged.
 
 Bets are learned from the rows before. So with anytime the first batch that differs is an alarm only if it is large, or
 altogether different: else the line says that it differs by itself, and the alarm comes with the next ones that do. Give
---control holm or bh, or no --state, where a single bad batch is to raise an alarm at once.
+--control fwer or fdr, or no --state, where a single bad batch is to raise an alarm at once.
 
 After an alarm that you have dealt with, begin with another --state, and with a new reference if the new law is to stay.
 The exit code is 0, or 1 with --fail-on-difference if one of the files of this call is (or, where it is known already,
@@ -64,13 +64,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--overwritten", action="store_true", help="a file that was modified since it was counted is a new batch"
     )
     test = parser.add_argument_group("the test")
-    test.add_argument("--control", choices=("anytime", "holm", "bh"), help="(anytime with --state, holm without)")
+    test.add_argument("--control", choices=("anytime", "fwer", "fdr"), help="(anytime with --state, fwer without)")
     test.add_argument("--alpha", type=float, default=0.01, metavar="P", help="how often it may be wrong (%(default)s)")
     test.add_argument(
-        "--horizon", type=count, metavar="N", help="holm: batches for half of alpha (50; without --state these files)"
+        "--horizon", type=count, metavar="N", help="fwer: batches for half of alpha (50; without --state these files)"
     )
     test.add_argument("--permutations", type=count, default=999, metavar="N", help="how many (%(default)s)")
-    test.add_argument("--deep", type=count, default=9999, metavar="N", help="for p-values at the floor (%(default)s)")
+    test.add_argument(
+        "--refine-permutations", type=count, default=9999, metavar="N", help="for p-values at the floor (%(default)s)"
+    )
     test.add_argument(
         "--schema",
         choices=("strict", "normal", "lenient"),
@@ -105,11 +107,11 @@ def run(options: argparse.Namespace) -> int:
             check_writable(path, what)
     reference = _load(options)
     # Bets need a stream to add up over. Files by themselves share alpha.
-    control: Control = options.control or ("holm" if options.state is None else "anytime")
-    if control != "holm":
-        refuse_ignored(options, ["horizon"], f"is for --control holm, and this is {control}")
+    control: Control = options.control or ("fwer" if options.state is None else "anytime")
+    if control != "fwer":
+        refuse_ignored(options, ["horizon"], f"is for --control fwer, and this is {control}")
     if control == "anytime":
-        refuse_ignored(options, ["deep"], "is for --control holm or bh, and this is anytime")
+        refuse_ignored(options, ["refine_permutations"], "is for --control fwer or fdr, and this is anytime")
     horizon = options.horizon or (len(options.new) if options.state is None else 50)
     # Two at a time would each write what it knows, and forget the other's batches.
     wait = partial(complain, f"waiting for another process that is adding to {options.state}")
@@ -120,7 +122,7 @@ def run(options: argparse.Namespace) -> int:
             control,
             state=options.state,
             permutations=options.permutations,
-            deep=options.deep,
+            refine_permutations=options.refine_permutations,
             horizon=horizon,
             schema=options.schema,
             rng=options.seed,
@@ -206,7 +208,7 @@ def _told(monitor: Monitor, found: list[BatchRecord], before: int) -> list[str]:
     if any(map(monitor.is_for_later, found)):
         notes.append(
             "Note: with --control anytime a batch that differs is no alarm before the next ones confirm it. For an "
-            "alarm on a single batch give --control holm or bh (and another --state), or leave --state out. "
+            "alarm on a single batch give --control fwer or fdr (and another --state), or leave --state out. "
             f"{monitor.bets.left:,} rows of the reference are left to bet on: the fewer, the slower."
         )
     return [*said, monitor.count(), *notes]

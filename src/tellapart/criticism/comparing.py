@@ -30,7 +30,6 @@ def compare(
     test: Any = "auto",
     criterion: Criterion = "t",
     *,
-    kernel: Any = None,
     alpha: float = 0.05,
     permutations: int = 999,
     groups: Any = None,
@@ -40,7 +39,7 @@ def compare(
     kernels: Sequence[Any] | None = None,
     names: tuple[str, str] | None = None,
     items: Any = None,
-    keep: Iterable[Any] | bool | None = None,
+    keep_columns: Iterable[Any] | bool | None = None,
     columns: Iterable[Any] | None = None,
     drop: Iterable[Any] | None = None,
     missing: Missing = "error",
@@ -48,8 +47,8 @@ def compare(
     image_size: tuple[int, int] | None = None,
     max_rows: int | None = None,
     features: Callable[[Tensor], Any] | None = None,
-    train: Any = 0.5,
-    swap: bool = False,
+    train_size: Any = 0.5,
+    cross_fit: bool = False,
     null: Literal["auto", "permutation", "binned"] = "auto",
     standardise: Standardise = "auto",
     stability: int = 4,
@@ -75,8 +74,6 @@ def compare(
         ``"full"``, ``"deep"``, ``"witness"``, or a kernel to start from.
     criterion
         What is maximised while learning: ``"t"``, ``"power"`` or ``"mmd"``.
-    kernel
-        Another name of ``test``.
     alpha
         The level of the verdict.
     permutations, groups, strata, equal_groups, paired, kernels
@@ -86,7 +83,7 @@ def compare(
     items
         Something to call each row by: texts, file names, ids. A pair of lists, or the name of a column, which is then
         not compared.
-    keep
+    keep_columns
         As in `two_sample_test`; ``Comparison.noticed`` has what is left out.
     columns, drop
         Which columns of a table to take, or to leave out.
@@ -99,9 +96,9 @@ def compare(
         for learned tests, whose time grows with the square.
     features
         A function or module applied to the rows, batch by batch, whose output is compared.
-    train
+    train_size
         Learned tests: the rows to learn from; their share, or their numbers as a pair of lists, or a `Split`.
-    swap
+    cross_fit
         Learned tests: also learn on the other part and test on this one; the two p-values are combined exactly.
     null
         Learned tests: ``"permutation"``, ``"binned"``, or ``"auto"``: binned for more than 20,000 tested rows.
@@ -131,20 +128,16 @@ def compare(
     >>> rng = np.random.default_rng(0)
     >>> X, Y = rng.normal(size=(200, 3)), rng.normal(size=(200, 3)) * [1, 1, 2]
     >>> c = compare(X, Y, rng=0)
-    >>> c.pvalue, c.named_columns[0].name, c.named_columns[0].kind
+    >>> c.pvalue, c.differing_columns()[0].name, c.differing_columns()[0].kind
     (0.001, '2', 'scale')
     """
     start = time.perf_counter()
     check_level(alpha)
-    if kernel is not None:
-        if not (isinstance(test, str) and test == "auto"):
-            raise InputError("test and kernel are two names of one argument.", "Give {test} alone.", test=...)
-        test = kernel
     automatic = isinstance(test, str) and test == "auto"
     of_automatic = AutomaticOptions(paired, kernels)
-    of_learned = LearnedOptions(criterion, train, swap, null, standardise, stability, learning)
+    of_learned = LearnedOptions(criterion, train_size, cross_fit, null, standardise, stability, learning)
     _check_unused(of_learned if automatic else of_automatic)
-    check_reach(permutations, alpha, tests=1 + swap)
+    check_reach(permutations, alpha, tests=1 + cross_fit)
     reading = check_options(
         columns=columns,
         drop=drop,
@@ -170,7 +163,7 @@ def compare(
             items,
             start,
             equal_groups,
-            check_keep(keep),
+            check_keep(keep_columns),
         )
         if automatic:
             return compare_automatically(request, of_automatic)

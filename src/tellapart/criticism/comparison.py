@@ -112,41 +112,44 @@ class Comparison(Shown):
     @property
     def columns(self) -> Findings:
         """Every column with its effect and an adjusted p-value; empty for learned tests."""
-        return Findings() if isinstance(self.test, LearnedTest) else self.test.coordinates
+        return Findings() if isinstance(self.test, LearnedTest) else self.test.columns
 
     @property
     def pairs(self) -> Findings:
         """Pairs of columns likewise."""
         return Findings() if isinstance(self.test, LearnedTest) else self.test.pairs
 
-    @property
-    def named_columns(self) -> Findings:
-        """The columns that are said to differ: the test rejects, and so does the column's adjusted p-value.
+    def differing_columns(self, alpha: float | None = None) -> Findings:
+        """The columns that differ: the test rejects, and the column's adjusted p-value is at most `column_alpha`.
 
-        Columns and pairs share the level: that any of them is named that does not differ has probability at most α.
+        Parameters
+        ----------
+        alpha : float, optional
+            The level for all columns and pairs together. By default that of the comparison.
         """
-        return Findings() if isinstance(self.test, LearnedTest) else self.test.named_columns(self.alpha)
+        level = self.alpha if alpha is None else alpha
+        return Findings() if isinstance(self.test, LearnedTest) else self.test.differing_columns(level)
+
+    def differing_pairs(self, alpha: float | None = None) -> Findings:
+        """The pairs of columns that differ, as in `differing_columns`."""
+        level = self.alpha if alpha is None else alpha
+        return Findings() if isinstance(self.test, LearnedTest) else self.test.differing_pairs(level)
 
     @property
-    def named_pairs(self) -> Findings:
-        """The pairs that are said to differ."""
-        return Findings() if isinstance(self.test, LearnedTest) else self.test.named_pairs(self.alpha)
-
-    @property
-    def relabelled(self) -> str:
+    def permuted_unit(self) -> str:
         """What labels were exchanged of: rows, pairs, groups, rows within strata, …"""
         if not isinstance(self.test, LearnedTest):
-            return self.test.relabelled
+            return self.test.permuted_unit
         what = "groups" if "groups" in self.settings.design else "rows"
         return f"{what} within strata" if "strata" in self.settings.design else what
 
-    @property
-    def naming_level(self) -> float:
-        """The level at which single columns, and single pairs, are named: half of α where there are both."""
-        return self.alpha if isinstance(self.test, LearnedTest) else self.test.naming_level(self.alpha)
+    def column_alpha(self, alpha: float | None = None) -> float:
+        """The level of adjusted p-values of columns and of pairs: half of α where there are both."""
+        level = self.alpha if alpha is None else alpha
+        return level if isinstance(self.test, LearnedTest) else self.test.column_alpha(level)
 
     @property
-    def named_slices(self) -> tuple[Slice, ...]:
+    def differing_slices(self) -> tuple[Slice, ...]:
         """The slices that are said to differ in frequency."""
         return tuple(one for one in self.slices if rejects(one.pvalue, self.alpha)) if self.reject() else ()
 
@@ -166,14 +169,14 @@ class Comparison(Shown):
         return self.test.pvalue
 
     @property
-    def pvalue_floor(self) -> float:
+    def min_pvalue(self) -> float:
         """The smallest p-value that this test can give."""
-        return self.test.pvalue_floor
+        return self.test.min_pvalue
 
     @property
     def at_floor(self) -> bool:
         """Whether the p-value is as small as it can be."""
-        return self.pvalue <= self.pvalue_floor * (1 + 1e-9)
+        return self.pvalue <= self.min_pvalue * (1 + 1e-9)
 
     @property
     def permutations(self) -> int:
@@ -215,7 +218,7 @@ class Comparison(Shown):
     @property
     def largest_effect(self) -> float:
         """The largest effect, in size, of the columns and pairs that are said to differ; 0 where there are none."""
-        return max((abs(one.effect) for one in (*self.named_columns, *self.named_pairs)), default=0.0)
+        return max((abs(one.effect) for one in (*self.differing_columns(), *self.differing_pairs())), default=0.0)
 
     def reject(self, alpha: float | None = None) -> bool:
         """Whether the test rejects at level ``alpha``, by default that of the comparison."""
@@ -243,7 +246,7 @@ class Comparison(Shown):
     def pvalue_text(self, pvalue: float | None = None) -> str:
         """A p-value for people (by default that of the test), such as ``"p ≤ 0.001"`` where it cannot be smaller."""
         p = self.pvalue if pvalue is None else pvalue
-        return f"p ≤ {self.pvalue_floor:.3g}" if p <= self.pvalue_floor * (1 + 1e-9) else f"p = {p:.3g}"
+        return f"p ≤ {self.min_pvalue:.3g}" if p <= self.min_pvalue * (1 + 1e-9) else f"p = {p:.3g}"
 
     def summary(self, spell: Callable[[str, Any], str] = spell_keyword) -> str:
         """The verdict, what is noticed first, how large the difference is and where, in a few lines of text.
@@ -263,10 +266,10 @@ class Comparison(Shown):
             views = (f"{FAMILIES[name]} {self.pvalue_text(one.pvalue)}" for name, one in self.families.items())
             lines.append(f"Each view by itself: {'; '.join(views)}.")
         single = "Pixels" if self.settings.kind == "images" else "Columns"
-        for what, found in ((single, self.named_columns), ("Pairs of columns", self.named_pairs)):
+        for what, found in ((single, self.differing_columns()), ("Pairs of columns", self.differing_pairs())):
             lines += _listed(f"{what} that differ", [self.describe(one) for one in found])
         lines += _listed(
-            f"Kinds of rows that differ in number{_HALVES}", [self.describe(one) for one in self.named_slices]
+            f"Kinds of rows that differ in number{_HALVES}", [self.describe(one) for one in self.differing_slices]
         )
         if self.reject() and self.learned is not None and self.weights is not None:
             leading = ", ".join(f"{name} {weight:.3f}" for name, weight in self.weights.leading())
@@ -280,7 +283,7 @@ class Comparison(Shown):
         said = []
         counted, texts = self._left_out("identifier", "date"), self._left_out("free text")
         if counted:
-            said.append(f"To compare {quote_names(counted)} nevertheless, give {spell('keep', counted)}.")
+            said.append(f"To compare {quote_names(counted)} nevertheless, give {spell('keep_columns', counted)}.")
         if texts and self.items is None:
             said.append(f"To see {texts[0]!r} beside the examples, give {spell('items', texts[0])}.")
         return said
@@ -291,7 +294,7 @@ class Comparison(Shown):
     def describe(self, one: Finding | Slice) -> str:
         """A column, a pair or a slice in words, with its p-value."""
         if isinstance(one, Finding):
-            return f"{one.name}: {one.words}, {self.pvalue_text(one.pvalue)}"
+            return f"{one.name}: {one.description}, {self.pvalue_text(one.pvalue)}"
         times = f", ×{one.ratio:.2g}" if math.isfinite(one.ratio) else ""
         shares = f"{percent(one.share_x)} of {self.names[0]}, {percent(one.share_y)} of {self.names[1]}"
         like = "" if one.conditions else f" ({self._like(one)})"
@@ -313,7 +316,7 @@ class Comparison(Shown):
         first, second = self.names
         end = f"seed {self.settings.seed}, {self.seconds:.1f} s."
         if self.learned is None:
-            exchanged = "" if self.relabelled == "rows" else f"Labels of {self.relabelled} were exchanged. "
+            exchanged = "" if self.permuted_unit == "rows" else f"Labels of {self.permuted_unit} were exchanged. "
             reading = self.settings.reading
             whole = "Rows without gaps were used" if reading.missing == "drop" else "Every row was used"
             used = "Rows that were drawn" if reading.max_rows else whole
@@ -336,7 +339,7 @@ class Comparison(Shown):
         settings = self.settings.to_dict()
         return stamp("comparison") | {
             "pvalue": self.pvalue,
-            "pvalue_floor": self.pvalue_floor,
+            "min_pvalue": self.min_pvalue,
             "permutations": self.permutations,
             "statistic": self.statistic,
             "statistic_name": self.statistic_name,
@@ -353,9 +356,9 @@ class Comparison(Shown):
             "columns": self.columns.to_list(),
             "pairs": self.pairs.to_list(),
             "named": {
-                "columns": [one.name for one in self.named_columns],
-                "pairs": [one.name for one in self.named_pairs],
-                "slices": [one.text for one in self.named_slices],
+                "columns": [one.name for one in self.differing_columns()],
+                "pairs": [one.name for one in self.differing_pairs()],
+                "slices": [one.text for one in self.differing_slices],
             },
             "slices": [one.to_dict() | self._members(one) for one in self.slices],
             "noticed": [notice.to_dict() for notice in self.noticed],

@@ -26,8 +26,8 @@ def compare_cost(
     criterion: Criterion = "t",
     *,
     alpha: float = 0.05,
-    train: Any = 0.5,
-    swap: bool = False,
+    train_size: Any = 0.5,
+    cross_fit: bool = False,
     null: Literal["auto", "permutation", "binned"] = "auto",
     permutations: int = 999,
     groups: Any = None,
@@ -52,7 +52,7 @@ def compare_cost(
 
     Parameters
     ----------
-    X, Y, test, criterion, alpha, train, swap, null, permutations, groups, strata, equal_groups, rng
+    X, Y, test, criterion, alpha, train_size, cross_fit, null, permutations, groups, strata, equal_groups, rng
         As in `compare`.
     columns, drop, missing, image_shape, image_size, max_rows, features, standardise
         As in `compare`.
@@ -60,7 +60,7 @@ def compare_cost(
         As in `compare`.
     """
     check_level(alpha)
-    check_reach(permutations, alpha, tests=1 + swap)
+    check_reach(permutations, alpha, tests=1 + cross_fit)
     if isinstance(test, str) and test == "auto":
         raise InputError(
             "The automatic test takes time that is linear in the rows: there is nothing to estimate.",
@@ -83,7 +83,7 @@ def compare_cost(
     with computing(max_memory, cluster, threads=threads) as compute:
         fitting.Settings.from_mapping(criterion, None)  # complains about a criterion that is not known
         request = Request(X, Y, permutations, groups, strata, reading, compute, equal_groups=equal_groups)
-        data = prepare(request, LearnedOptions(criterion, train, swap, null, standardise))
+        data = prepare(request, LearnedOptions(criterion, train_size, cross_fit, null, standardise))
         return cost_of_learned_test(
             data.samples[0].values,
             data.samples[1].values,

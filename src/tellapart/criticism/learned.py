@@ -34,8 +34,8 @@ class LearnedOptions:
     """The options that only learned tests have: see `compare`."""
 
     criterion: Criterion = "t"
-    train: Any = 0.5
-    swap: bool = False
+    train_size: Any = 0.5
+    cross_fit: bool = False
     null: Literal["auto", "permutation", "binned"] = "auto"
     standardise: Standardise = "auto"
     stability: int = 4
@@ -93,8 +93,8 @@ def compare_learned(request: Request, kernel: Any, options: LearnedOptions) -> C
             (len(x), len(y)),
             test=kernel if isinstance(kernel, str) else type(kernel).__name__,
             criterion=options.criterion,
-            train=options.train if isinstance(options.train, float) else None,
-            swap=options.swap,
+            train_size=options.train_size if isinstance(options.train_size, float) else None,
+            cross_fit=options.cross_fit,
             null=data.null.name,
         ),
         seconds=request.seconds,

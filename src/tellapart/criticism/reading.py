@@ -143,12 +143,12 @@ def prepare(request: Request, how: LearnedOptions) -> Prepared:
     chosen = "binned" if null == "binned" else "permutation"
     relabelling = check_learned_null(chosen, groups, strata, request.equal_groups)
     shared = find_shared_rows(hash_rows(x), hash_rows(y))
-    splits = split_samples(len(x), len(y), how.train, how.swap, relabelling, request.seed, shared)
+    splits = split_samples(len(x), len(y), how.train_size, how.cross_fit, relabelling, request.seed, shared)
     tested = len(splits[0].test_x) + len(splits[0].test_y)
     if null == "auto" and groups is None and strata is None and tested > PERMUTED:
         relabelling = Binned()
     # With swapped halves every row is tested, so that the encoding looks at all of them: it does not look at labels.
-    rows_x, rows_y = (None, None) if how.swap else (splits[0].train_x, splits[0].train_y)
+    rows_x, rows_y = (None, None) if how.cross_fit else (splits[0].train_x, splits[0].train_y)
     encoding = Encoding.fit_matched(x, y, rows_x, rows_y, how.standardise)
     samples = encoding.encode(x), encoding.encode(y)
     if how.standardise:

@@ -65,7 +65,7 @@ class Request:
             rows=rows,
             kind=sources[0].kind,
             design=design_of(groups=self.groups, strata=self.strata, **(design or {}), equal_groups=self.equal_groups),
-            keep=self.keep if isinstance(self.keep, tuple) else (),
+            keep_columns=self.keep if isinstance(self.keep, tuple) else (),
             reading=self.reading,
             **own,
         )

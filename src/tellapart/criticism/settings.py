@@ -40,10 +40,10 @@ class Settings:
     ----------
     test
         ``"auto"``; or the name of what was learned, or the class of the kernel it started from.
-    criterion, train, swap
+    criterion, train_size, cross_fit
         How a kernel was learned: what was maximised, the share of rows to learn from (None where the rows were given),
         and whether both halves were.
-    keep
+    keep_columns
         Columns that were kept although they are better left out.
     design
         Which rows belong together: ``groups`` and ``strata`` by the name of their column, an ellipsis where labels
@@ -60,9 +60,9 @@ class Settings:
     rows: tuple[int, int]
     kind: str
     criterion: str | None = None
-    train: float | None = None
-    swap: bool = False
-    keep: tuple[str, ...] = ()
+    train_size: float | None = None
+    cross_fit: bool = False
+    keep_columns: tuple[str, ...] = ()
     design: dict[str, Any] = field(default_factory=dict)
     reading: ReadOptions = field(default_factory=ReadOptions)
     versions: dict[str, str] = field(default_factory=_versions)
@@ -79,7 +79,7 @@ class Settings:
             "null": self.null,
             "permutations": self.permutations,
             "seed": self.seed,
-            "keep": list(self.keep),
+            "keep_columns": list(self.keep_columns),
             "design": self.design,
             "reading": self.reading.to_dict(),
             "versions": self.versions,
@@ -88,5 +88,5 @@ class Settings:
     def _learning(self) -> dict[str, Any]:
         if self.criterion is None:
             return {}
-        train = "given" if self.train is None else self.train
-        return {"kernel": self.test, "criterion": self.criterion, "train": train, "swap": self.swap}
+        train_size = "given" if self.train_size is None else self.train_size
+        return {"kernel": self.test, "criterion": self.criterion, "train_size": train_size, "cross_fit": self.cross_fit}

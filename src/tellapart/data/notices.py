@@ -77,7 +77,7 @@ def check_keep(keep: Any) -> Keep:
     >>> check_keep(None), check_keep("id"), check_keep(["id", 3]), check_keep(True)
     ((), ('id',), ('id', '3'), True)
     """
-    return keep if isinstance(keep, bool) else () if keep is None else as_names(keep, "keep")
+    return keep if isinstance(keep, bool) else () if keep is None else as_names(keep, "keep_columns")
 
 
 def check_known(keep: Keep, columns: Sequence[str]) -> None:
@@ -88,7 +88,7 @@ def check_known(keep: Keep, columns: Sequence[str]) -> None:
         meant = did_you_mean(strange[0], columns)
         there = f" There are {quote_names(columns)}." if columns else ""
         problem = f"There is no column {quote_names(strange)} to keep.{meant}{there}"
-        raise InputError(problem, "Correct {keep}.", keep=...)
+        raise InputError(problem, "Correct {keep_columns}.", keep_columns=...)
 
 
 def find_notices(
@@ -165,11 +165,11 @@ def leave_out_alone(source: Source, keep: Keep) -> tuple[Source, tuple[str, ...]
     return _without(source, list(names)), names, note_left_out(out, "keep_columns")
 
 
-def note_left_out(noticed: Sequence[Notice], option: str = "keep") -> tuple[str, ...]:
+def note_left_out(noticed: Sequence[Notice], option: str = "keep_columns") -> tuple[str, ...]:
     """What to say of columns that were left out, and how to compare them nevertheless; constant ones in one sentence.
 
     >>> note_left_out([Notice("identifier", ("id",), "'id' counts the rows. It is left out.", left_out=True)])
-    ("'id' counts the rows. It is left out. To compare it nevertheless, give keep='id'.",)
+    ("'id' counts the rows. It is left out. To compare it nevertheless, give keep_columns='id'.",)
     """
     out = [notice for notice in noticed if notice.left_out]
     constant = [notice for notice in out if notice.kind == "constant"]

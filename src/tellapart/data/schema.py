@@ -49,14 +49,14 @@ class Deviation:
         ``"missing column"``, ``"new column"``, ``"type"`` or ``"unseen category"``.
     column, count
         Which column, and how many rows.
-    words
+    description
         The same in words.
     """
 
     kind: str
     column: str
     count: int
-    words: str
+    description: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,7 +238,9 @@ class Schema:
         single = self._single_columns(source)
         values = self.encoding.encode(self._rounded(source)).values
         notes = [note_after(f"{source.label}: ", note) for note in source.notes]
-        return ReadBatch(values, single, (*notes, *(f"{name}: {one.words}" for one in deviations)), tuple(deviations))
+        return ReadBatch(
+            values, single, (*notes, *(f"{name}: {one.description}" for one in deviations)), tuple(deviations)
+        )
 
     def _single_columns(self, source: Source) -> tuple[int, ...]:
         """The numbers of a row that are in single precision in a batch, and in double precision in the reference."""
@@ -420,7 +422,7 @@ def _fit(part: Numbers) -> bool:
 
 def _complain(deviations: list[Deviation], strictness: Strictness, label: str) -> None:
     bad = {"strict": {"missing column", "new column", "type", "unseen category"}, "normal": {"missing column", "type"}}
-    found = [one.words for one in deviations if one.kind in bad.get(strictness, ())]
+    found = [one.description for one in deviations if one.kind in bad.get(strictness, ())]
     if found:
         more = [f"And {len(found) - _TOLD} more."] if len(found) > _TOLD else []
         raise InputError(

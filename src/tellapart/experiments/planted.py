@@ -138,9 +138,9 @@ def summarise(found: Comparison, problem: Problem) -> dict[str, Any]:
                 for sample, members in (("X", one.members_x), ("Y", one.members_y))
             ],
         }
-        for one in found.named_slices
+        for one in found.differing_slices
     ]
-    named = [one.name for one in found.named_columns]
+    named = [one.name for one in found.differing_columns()]
     in_column = [name for name in named if name.endswith(f",{COLUMN}")]
     return {
         "pvalue": found.pvalue,

@@ -56,7 +56,7 @@ def samples(
     >>> obs.index = obs.index.astype(str)
     >>> adata = anndata.AnnData(np.random.default_rng(0).normal(size=(200, 3)), obs)
     >>> adata.X[1::2, 2] += 1
-    >>> ta.two_sample_test(**samples(adata, "condition", strata="donor"), rng=0).named()[0]
+    >>> ta.two_sample_test(**samples(adata, "condition", strata="donor"), rng=0).differing_columns().names[0]
     '2'
     """
     if not all(hasattr(adata, name) for name in ("obs", "obsm", "layers", "var_names")):

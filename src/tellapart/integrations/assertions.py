@@ -89,7 +89,7 @@ def assert_same_distribution(
         Where to write an HTML report on failure. True: into the folder of pytest's option ``--tellapart-reports`` (by
         default its cache), and not at all outside pytest. False: nowhere.
     **options
-        Of `tellapart.two_sample_test`: ``groups``, ``strata``, ``paired``, ``keep``, ``features``, ``columns``, …
+        Of `tellapart.two_sample_test`: ``groups``, ``strata``, ``paired``, ``keep_columns``, ``features``, …
 
     Raises
     ------
@@ -139,8 +139,8 @@ def assert_same_distribution(
 def _spelled(options: dict[str, Any]) -> str:
     """Options as they are written in a call; of values that are long only the name.
 
-    >>> _spelled({"paired": True, "keep": ["id"], "groups": list(range(100))})
-    "paired=True, keep=['id'], groups=…, "
+    >>> _spelled({"paired": True, "keep_columns": ["id"], "groups": list(range(100))})
+    "paired=True, keep_columns=['id'], groups=…, "
     """
     written = ((name, repr(value)) for name, value in options.items())
     return "".join(f"{name}={value if len(value) <= _LONGEST else '…'}, " for name, value in written)
@@ -195,10 +195,10 @@ def _check_can_fail(result: TwoSampleResult, alpha: float, all_seen: bool) -> No
     """Complain about an assertion whose outcome is certain, as too few rows make it."""
     from .._util.errors import InputError
 
-    if all_seen and result.pvalue_floor > alpha:
+    if all_seen and result.min_pvalue > alpha:
         sizes = " and ".join(map(str, result.sizes))
         raise InputError(
-            f"With {sizes} rows p cannot be below {result.pvalue_floor:.3g}: nothing can be found at level {alpha:g}.",
+            f"With {sizes} rows p cannot be below {result.min_pvalue:.3g}: nothing can be found at level {alpha:g}.",
             "Give more rows, or a larger {alpha}.",
             alpha=...,
         )

@@ -45,7 +45,7 @@ class TwoSampleTest(SelectorMixin, BaseEstimator):
         ``"error"``; ``"indicator"`` compares what is missing too; ``"drop"`` drops rows with missing values.
     random_state
         A seed, a ``RandomState``, or None.
-    keep
+    keep_columns
         Columns of tables to compare though they look like ids, as in `tellapart.two_sample_test`.
 
     Attributes
@@ -75,10 +75,10 @@ class TwoSampleTest(SelectorMixin, BaseEstimator):
         permutations: int = 999,
         missing: Missing = "error",
         random_state: Any = None,
-        keep: Iterable[str] | bool | None = None,
+        keep_columns: Iterable[str] | bool | None = None,
     ) -> None:
         self.alpha, self.permutations, self.missing = alpha, permutations, missing
-        self.random_state, self.keep = random_state, keep
+        self.random_state, self.keep_columns = random_state, keep_columns
 
     def fit(self, X: Any, y: Any, *, groups: Any = None, strata: Any = None) -> TwoSampleTest:
         """Test the rows of one label against those of the other.
@@ -118,7 +118,7 @@ class TwoSampleTest(SelectorMixin, BaseEstimator):
 
     def _get_support_mask(self) -> Array:
         check_is_fitted(self)
-        kept = self.result_.named_columns(self.alpha)
+        kept = self.result_.differing_columns(self.alpha)
         named = {column for one in kept for column in (one.name, *one.columns)}
         columns = getattr(self, "feature_names_in_", np.arange(self.n_features_in_).astype(str))
         return np.array([str(column) in named for column in columns])
@@ -146,7 +146,7 @@ class DriftDetector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         The probability that a batch without drift is called drifted.
     on_drift
         What `transform` does about it: ``"warn"`` (a `DriftWarning`), ``"raise"``, or ``"ignore"`` (no test).
-    permutations, missing, random_state, keep
+    permutations, missing, random_state, keep_columns
         As in `TwoSampleTest`.
 
     Attributes
@@ -171,10 +171,10 @@ class DriftDetector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         permutations: int = 999,
         missing: Missing = "error",
         random_state: Any = None,
-        keep: Iterable[str] | bool | None = None,
+        keep_columns: Iterable[str] | bool | None = None,
     ) -> None:
         self.alpha, self.on_drift, self.permutations = alpha, on_drift, permutations
-        self.missing, self.random_state, self.keep = missing, random_state, keep
+        self.missing, self.random_state, self.keep_columns = missing, random_state, keep_columns
 
     def fit(self, X: Any, y: Any = None) -> DriftDetector:
         """Keep the reference."""
@@ -200,7 +200,7 @@ class DriftDetector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         rows = _as_rows(self, X, reset=False, at_least=1)
         if self.on_drift != "ignore" and len(rows) > 1 and (found := self.test(X)).reject(self.alpha):
-            named = found.named(self.alpha)
+            named = found.differing_columns(self.alpha).names
             what = f"{', '.join(map(repr, named)) or 'no single column'} {'differ' if len(named) > 1 else 'differs'}"
             message = f"This batch is not distributed as the reference (p = {found.pvalue:.3g}; {what})."
             if self.on_drift == "raise":
@@ -233,5 +233,5 @@ def _take(rows: Any, part: Array) -> Any:
 
 def _test(estimator: Any, x: Any, y: Any, **given: Any) -> TwoSampleResult:
     seed = int(check_random_state(estimator.random_state).randint(2**31 - 1))
-    options = {"missing": estimator.missing, "keep": estimator.keep, "rng": seed}
+    options = {"missing": estimator.missing, "keep_columns": estimator.keep_columns, "rng": seed}
     return two_sample_test(x, y, estimator.permutations, **options, **given)

@@ -58,7 +58,7 @@ def contents(result: Any) -> list[Markup]:
 
 @contents.register
 def _(result: TestResult) -> list[Markup]:
-    parts = _verdict(result.pvalue, result.pvalue_floor, result.reject(_ALPHA))
+    parts = _verdict(result.pvalue, result.min_pvalue, result.reject(_ALPHA))
     return [*parts, _facts(_facts_of_test(result)), *_notes(result.notes)]
 
 
@@ -70,7 +70,7 @@ def _(result: LearnedTest) -> list[Markup]:
     if len(result.halves) > 1:
         pvalues = " and ".join(p_text(half.test.pvalue) for half in result.halves)
         facts["swapped halves"] = f"p = {pvalues}, combined by {result.combination}"
-    parts = _verdict(result.pvalue, result.pvalue_floor, result.reject(_ALPHA))
+    parts = _verdict(result.pvalue, result.min_pvalue, result.reject(_ALPHA))
     return [*parts, _facts(facts), *_notes(result.notes)]
 
 
@@ -87,15 +87,15 @@ def _(result: PairwiseTest) -> list[Markup]:
 @contents.register
 def _(result: AutoResult) -> list[Markup]:
     reject = result.reject(_ALPHA)
-    parts = _verdict(result.pvalue, result.pvalue_floor, reject)
+    parts = _verdict(result.pvalue, result.min_pvalue, reject)
     sizes = ", ".join(f"{name} ({size:,} rows)" for name, size in zip(result.names, result.sizes, strict=True))
     parts.append(_line(f"{sizes}. Exact, {result.permutations:,} relabellings, seed {result.seed}."))
     if isinstance(result, KSampleResult) and result.pairwise:
         parts.append(_pairwise(result))
-    parts.append(_families(result.families, result.pvalue_floor))
-    parts += _found("Columns", result.coordinates, result.naming_level(_ALPHA), reject, result.pvalue_floor)
-    if pairs := result.named_pairs(_ALPHA):
-        parts += _found("Pairs of columns", pairs, result.naming_level(_ALPHA), reject, result.pvalue_floor)
+    parts.append(_families(result.families, result.min_pvalue))
+    parts += _found("Columns", result.columns, result.column_alpha(_ALPHA), reject, result.min_pvalue)
+    if pairs := result.differing_pairs(_ALPHA):
+        parts += _found("Pairs of columns", pairs, result.column_alpha(_ALPHA), reject, result.min_pvalue)
     return parts + _notes(result.notes)
 
 
@@ -118,7 +118,7 @@ def _(result: Weights) -> list[Markup]:
 @contents.register
 def _(result: Comparison) -> list[Markup]:
     reject = result.reject()
-    parts = _verdict(result.pvalue, result.pvalue_floor, reject, result.alpha)
+    parts = _verdict(result.pvalue, result.min_pvalue, reject, result.alpha)
     low, high = result.auc_interval
     sizes = " and ".join(
         f"{name} ({len(x):,} rows)" for name, x in zip(result.names, (result.x, result.y), strict=True)
@@ -127,11 +127,11 @@ def _(result: Comparison) -> list[Markup]:
         _line(f"{sizes}: {result.separability_grade} separable, AUC {result.auc:.3f} [{low:.3f}, {high:.3f}].")
     )
     parts += [_line(clip(notice.text, 300)) for notice in result.noticed[:_NOTES]]
-    parts.append(_families(result.families, result.pvalue_floor))
-    parts += _found("Columns", result.columns, result.naming_level, reject, result.pvalue_floor)
-    if result.named_pairs:
-        parts += _found("Pairs of columns", result.named_pairs, result.naming_level, reject, result.pvalue_floor)
-    if result.named_slices:
+    parts.append(_families(result.families, result.min_pvalue))
+    parts += _found("Columns", result.columns, result.column_alpha(), reject, result.min_pvalue)
+    if result.differing_pairs():
+        parts += _found("Pairs of columns", result.differing_pairs(), result.column_alpha(), reject, result.min_pvalue)
+    if result.differing_slices:
         parts.append(_slices(result))
     if result.learned is not None and result.weights is not None:
         parts += contents(result.weights)
@@ -169,7 +169,7 @@ def _(result: RankResult) -> list[Markup]:
             [clip(model.name, _CELL), f"{number(model.mmd2)} ± {number(model.error)}", auc, clip(beaten, _CELL)]
         )
     head = ["model", "MMD² from the reference", "AUC", "closer than, for sure"]
-    return [_head(clip(result.words, 300)), _table(head, rows), *_notes(result.notes)]
+    return [_head(clip(result.description, 300)), _table(head, rows), *_notes(result.notes)]
 
 
 @contents.register
@@ -177,18 +177,18 @@ def _(result: Monitor) -> list[Markup]:
     alarms = {one.number for one in result.alarms}
     last = result.records[-_ROWS:]
     rows = [
-        [one.name, f"{one.rows:,}", p_text(one.pvalue, one.pvalue_floor), number(one.capital), _alarm(one, alarms)]
+        [one.name, f"{one.rows:,}", p_text(one.pvalue, one.min_pvalue), number(one.evidence), _alarm(one, alarms)]
         for one in last
     ]
     text = f"{len(result.records):,} batches, {len(alarms):,} with alarm."
-    table = _table(["batch", "rows", "p", "capital", ""], rows, [one.number in alarms for one in last])
+    table = _table(["batch", "rows", "p", "evidence", ""], rows, [one.number in alarms for one in last])
     return [_head(text, bool(alarms)), _line(result.guarantee), *([table] if rows else [])]
 
 
 @contents.register
 def _(result: BatchRecord) -> list[Markup]:
-    rows = [[str(one["name"]), str(one["words"]), p_text(float(one["pvalue"]))] for one in result.columns[:_ROWS]]
-    text = f"{result.rows:,} rows, {p_sentence(result.pvalue, result.pvalue_floor)}, capital {number(result.capital)}."
+    rows = [[str(one["name"]), str(one["description"]), p_text(float(one["pvalue"]))] for one in result.columns[:_ROWS]]
+    text = f"{result.rows:,} rows, {p_sentence(result.pvalue, result.min_pvalue)}, evidence {number(result.evidence)}."
     parts = [_head(f"{result.name}: {'alarm' if result.alarm else 'no alarm'}", result.alarm), _line(text)]
     return [*parts, *([_table(["columns", "what differs", "adjusted p"], rows)] if rows else []), *_notes(result.notes)]
 
@@ -216,7 +216,9 @@ def _facts_of_test(result: TestResult) -> dict[str, str]:
 
 
 def _families(families: dict[str, Any], floor: float) -> Markup:
-    rows = [[FAMILIES.get(name, name), p_text(one.pvalue, floor), one.carrier] for name, one in families.items()]
+    rows = [
+        [FAMILIES.get(name, name), p_text(one.pvalue, floor), one.strongest_statistic] for name, one in families.items()
+    ]
     return _table(["by itself", "p", "carried by"], rows) if rows else Markup("")
 
 
@@ -228,7 +230,7 @@ def _found(title: str, found: Sequence[Finding], alpha: float, reject: bool, flo
         return [_line(f"{title}: {len(found):,} were looked at; none is named, since the test does not reject.")]
     rows, bold = [], []
     for one in found[:_ROWS]:
-        rows.append([clip(one.name, _CELL), one.words, _effect(one), p_text(one.pvalue, floor)])
+        rows.append([clip(one.name, _CELL), one.description, _effect(one), p_text(one.pvalue, floor)])
         bold.append(rejects(one.pvalue, alpha))
     table = _table([title.lower(), "what differs", "effect", "adjusted p"], rows, bold)
     return [table, *_more(len(found) - len(rows))]
@@ -243,8 +245,8 @@ def _effect(one: Finding) -> str:
 
 def _slices(result: Comparison) -> Markup:
     rows = [
-        [one.text, percent(one.share_x), percent(one.share_y), p_text(one.pvalue, result.pvalue_floor)]
-        for one in result.named_slices[:_ROWS]
+        [one.text, percent(one.share_x), percent(one.share_y), p_text(one.pvalue, result.min_pvalue)]
+        for one in result.differing_slices[:_ROWS]
     ]
     return _table(["kinds of rows", *result.names, "adjusted p"], rows)
 

@@ -66,13 +66,13 @@ def columns(c: Comparison, names: tuple[str, str]) -> Columns:
     """The section "Which columns differ?"."""
     shown = c.columns[:_MOST]
     reject = c.reject()
-    rows = rows_of(shown, c.naming_level, reject, c.pvalue_floor)
+    rows = rows_of(shown, c.column_alpha(), reject, c.min_pvalue)
     counts = [count_values(c.x, c.y, one.columns[0], _BINS) or counts_of_finding(one) for one in shown]
-    named = len(c.columns.named(c.naming_level)) if reject else 0
+    named = len(c.columns.below(c.column_alpha())) if reject else 0
     first = [k for k, row in enumerate(rows) if row.named or not named]
     closer = []
     for k in first[: _CLOSER if named else _CLOSER_WITHOUT]:
-        closer.append(closer_look(c, shown[k].columns[0], p_sentence(shown[k].pvalue, c.pvalue_floor), names))
+        closer.append(closer_look(c, shown[k].columns[0], p_sentence(shown[k].pvalue, c.min_pvalue), names))
     return Columns(
         lead=_lead(c, named, names),
         rows=[
@@ -92,7 +92,7 @@ def _lead(c: Comparison, named: int, names: tuple[str, str]) -> str:
         return "Since the test as a whole found nothing, no column is named. What the table shows may be chance."
     if not named:
         return (
-            f"No column is shown to differ by itself (adjusted p ≤ {c.naming_level:.3g}): the difference lies in how "
+            f"No column is shown to differ by itself (adjusted p ≤ {c.column_alpha():.3g}): the difference lies in how "
             "columns go together, or in several of them that are not sure one by one."
         )
     count = (
@@ -102,7 +102,7 @@ def _lead(c: Comparison, named: int, names: tuple[str, str]) -> str:
     )
     return (
         f"{count} The adjusted p-values hold for all columns together: the chance that any column is named that does "
-        f"not differ is at most {percent(c.alpha)}, pairs included: a column is named from p = {c.naming_level:.3g} "
+        f"not differ is at most {percent(c.alpha)}, pairs included: a column is named from p = {c.column_alpha():.3g} "
         f"down. Effects say how {names[1]} differs from {names[0]}."
     )
 

@@ -188,10 +188,10 @@ def _headings(columns: tuple[str, ...], c: Comparison) -> tuple[tuple[Heading, .
         titles = {name: f"weight {weight:.3f}" for name, weight in known.items()}
         shares = {name: weight / largest for name, weight in known.items()}
     else:
-        named = [*c.named_columns, *c.named_pairs]
+        named = [*c.differing_columns(), *c.differing_pairs()]
         # From the back, so that the first that is said of a column is what stays.
         titles = {
-            name: one.words if len(one.columns) == 1 else f"{one.name}: {one.words}"
+            name: one.description if len(one.columns) == 1 else f"{one.name}: {one.description}"
             for one in reversed(named)
             for name in one.columns
         }

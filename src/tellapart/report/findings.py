@@ -32,7 +32,7 @@ class Row:
     name: str
     named: bool
     kind: str
-    words: str
+    description: str
     effect: str
     interval: str
     unit: str
@@ -96,13 +96,13 @@ def _row(one: Finding, alpha: float, reject: bool, floor: float, reach: float) -
         name=one.name,
         named=reject and rejects(one.pvalue, alpha),
         kind=KINDS.get(one.kind, one.kind),
-        words=one.words,
+        description=one.description,
         effect=effect_text(one.kind, one.effect),
         interval=f"{effect_text(one.kind, low)} to {effect_text(one.kind, high)}" if known else "",
         unit=UNITS.get(one.kind, ""),
         size=abs(one.effect) if math.isfinite(one.effect) else -1.0,
         bar=bar,
         p=p_text(one.pvalue, floor),
-        p_alone=number(one.pvalue_alone),
+        p_alone=number(one.pvalue_unadjusted),
         pvalue=one.pvalue,
     )

@@ -26,7 +26,7 @@ def contents(result: KSampleResult, by: str, alpha: float, command: str | None) 
     """Everything that the page says."""
     differ = result.reject(alpha)
     sure = [one for one in result.pairwise if rejects(one.pvalue, alpha)]
-    named, pairs = result.named_columns(alpha), result.named_pairs(alpha)
+    named, pairs = result.differing_columns(alpha), result.differing_pairs(alpha)
     tiles = [
         {"name": "p-value", "value": as_pvalue(result.pvalue), "text": f"exact, {result.permutations:,} relabellings"},
         {
@@ -36,7 +36,7 @@ def contents(result: KSampleResult, by: str, alpha: float, command: str | None) 
         },
         {
             "name": "columns that differ",
-            "value": f"{len(named)} of {len(result.coordinates)}",
+            "value": f"{len(named)} of {len(result.columns)}",
             "text": f"and {len(pairs)} of {len(result.pairs)} pairs of columns" if result.pairs else "",
         },
     ]
@@ -58,7 +58,7 @@ def contents(result: KSampleResult, by: str, alpha: float, command: str | None) 
         "names": [f"{name} ({rows:,})" for name, rows in zip(result.names, result.sizes, strict=True)],
         "matrix": _matrix(result, alpha) if result.pairwise else [],
         "told": [_told(one, alpha) for one in sure[:_TOLD]],
-        "columns": _listed(result.coordinates, named),
+        "columns": _listed(result.columns, named),
         "pairs": _listed(result.pairs, pairs),
         "method": [
             "One exact permutation test of all groups together, and one of each two. P-values of these are adjusted "
@@ -73,7 +73,7 @@ def contents(result: KSampleResult, by: str, alpha: float, command: str | None) 
 def _listed(findings: Sequence[Finding], named: Sequence[Finding]) -> list[dict[str, Any]]:
     """Columns, or pairs of them, over all groups."""
     return [
-        {"name": one.name, "words": one.words, "pvalue": as_pvalue(one.pvalue), "sure": one in named}
+        {"name": one.name, "description": one.description, "pvalue": as_pvalue(one.pvalue), "sure": one in named}
         for one in findings[:_LISTED]
     ]
 
@@ -96,7 +96,7 @@ def _cell(one: PairwiseTest, alpha: float) -> dict[str, Any]:
 
 def _told(one: PairwiseTest, alpha: float) -> dict[str, str]:
     """Two groups that differ, and the first of the columns, or pairs of columns, that they differ in."""
-    named = [*one.test.named_columns(alpha), *one.test.named_pairs(alpha)]
-    words = "; ".join(f"{c.name}: {c.words}" for c in named[:_NAMED]) or "no single column or pair is shown to differ"
+    named = [*one.test.differing_columns(alpha), *one.test.differing_pairs(alpha)]
+    words = "; ".join(f"{c.name}: {c.description}" for c in named[:_NAMED]) or "no single column or pair differs"
     more = f"; and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
-    return {"names": f"{' and '.join(one.names)}:", "words": f"{words}{more}."}
+    return {"names": f"{' and '.join(one.names)}:", "description": f"{words}{more}."}

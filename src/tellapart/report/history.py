@@ -67,10 +67,8 @@ def _hero(monitor: Monitor, last: BatchRecord | None, alarms: list[BatchRecord])
         },
         {
             "name": "evidence",
-            "value": number(monitor.bets.capital),
-            "text": f"an alarm from {1 / monitor.alpha:g} on"
-            if monitor.control == "anytime"
-            else "capital of bets, an e-value",
+            "value": number(monitor.bets.evidence),
+            "text": f"an alarm from {1 / monitor.alpha:g} on" if monitor.control == "anytime" else "an e-value",
         },
         {
             "name": "fresh rows left",
@@ -105,18 +103,18 @@ def _figures(monitor: Monitor, alarms: list[BatchRecord]) -> list[Figure]:
     numbers = [float(one.number) for one in drawn]
     names = short_names([one.name for one in records])
     axis = Axis(-0.5, max(len(records) - 0.5, 1.5), "batch", form=lambda value: _name_at(names, value))
-    highest = max([1 / alpha, *(one.capital for one in records)]) * 2
-    lowest = max(min([0.5, *(one.capital for one in records)]) / 2, 1e-6)
-    capital = Plot(axis, Axis(lowest, highest, log=True), width=520)
-    capital.line([axis.low, axis.high], [1 / alpha, 1 / alpha], "limit")
-    capital.line(numbers, [max(one.capital, lowest) for one in drawn], "capital")
+    highest = max([1 / alpha, *(one.evidence for one in records)]) * 2
+    lowest = max(min([0.5, *(one.evidence for one in records)]) / 2, 1e-6)
+    evidence = Plot(axis, Axis(lowest, highest, log=True), width=520)
+    evidence.line([axis.low, axis.high], [1 / alpha, 1 / alpha], "limit")
+    evidence.line(numbers, [max(one.evidence, lowest) for one in drawn], "evidence")
     for style, some in (
-        ("capital", [o for o in drawn if o.number not in loud]),
+        ("evidence", [o for o in drawn if o.number not in loud]),
         ("alarm", [o for o in drawn if o.number in loud]),
     ):
         if len(records) <= _DRAWN // 4 or style == "alarm":
-            titles = [f"{one.name}: evidence {number(one.capital)}" for one in some]
-            capital.dots([float(o.number) for o in some], [max(o.capital, lowest) for o in some], style, titles)
+            titles = [f"{one.name}: evidence {number(one.evidence)}" for one in some]
+            evidence.dots([float(o.number) for o in some], [max(o.evidence, lowest) for o in some], style, titles)
     least = min([alpha, *(one.pvalue for one in records), *(one.level or 1.0 for one in records)]) / 2
     pvalues = Plot(axis, Axis(least, 1.3, log=True), width=520)
     levels = [one.level for one in drawn]
@@ -127,12 +125,12 @@ def _figures(monitor: Monitor, alarms: list[BatchRecord]) -> list[Figure]:
     ):
         titles = [f"{one.name}: p = {as_pvalue(one.pvalue)}" for one in some]
         pvalues.dots([float(one.number) for one in some], [one.pvalue for one in some], style, titles)
-    limit = "level" if monitor.control == "holm" else f"α = {alpha:g}"
+    limit = "level" if monitor.control == "fwer" else f"α = {alpha:g}"
     return [
         Figure(
             "Evidence so far",
-            capital.svg("evidence by batch"),
-            (("evidence", "capital"), (f"limit 1/α = {1 / alpha:g}", "limit"), ("alarm", "alarm")),
+            evidence.svg("evidence by batch"),
+            (("evidence", "evidence"), (f"limit 1/α = {1 / alpha:g}", "limit"), ("alarm", "alarm")),
             "It may be read at any time: without a difference it ever reaches the limit with probability at most α.",
         ),
         Figure(
@@ -165,7 +163,7 @@ def _drift(records: list[BatchRecord]) -> dict[str, Any]:
             if c is None
             else {
                 "share": max(0.25, evidence_share(c["pvalue"])),
-                "title": f"{one.name}: {c['words']}, p = {as_pvalue(c['pvalue'])}",
+                "title": f"{one.name}: {c['description']}, p = {as_pvalue(c['pvalue'])}",
             }
             for c, one in zip(found, records, strict=True)
         ]
@@ -182,10 +180,10 @@ def _row(one: BatchRecord, alarm: bool) -> dict[str, Any]:
         "name": one.name,
         "rows": f"{one.rows:,}",
         "pvalue": as_pvalue(one.pvalue),
-        "capital": number(one.capital),
+        "evidence": number(one.evidence),
         "alarm": alarm,
         "columns": ", ".join(c["name"] for c in one.columns),
-        "differs": "; ".join(f"{c['name']}: {c['words']}" for c in one.columns),
+        "differs": "; ".join(f"{c['name']}: {c['description']}" for c in one.columns),
         # The row begins with the name already.
         "notes": " ".join(note.removeprefix(f"{one.name}: ") for note in one.notes),
     }

@@ -39,7 +39,7 @@ class Pixels:
 
 def pixels(c: Comparison, names: tuple[str, str]) -> Pixels | None:
     """The section "Which pixels differ?"; None where the findings are not about pixels."""
-    found = pixel_map_of(c.columns, c.naming_level, c.reject(), c.x.image_shape)
+    found = pixel_map_of(c.columns, c.column_alpha(), c.reject(), c.x.image_shape)
     if found is None:
         return None
     height, width = found.shape
@@ -57,7 +57,7 @@ def pixels(c: Comparison, names: tuple[str, str]) -> Pixels | None:
         pvalues=" ".join(f"{p:.2g}" for p in found.pvalues.ravel().tolist()) if few else "",
         means=_means(c.x, c.y),
         weights="" if c.weights is None else _heat(c.weights),
-        rows=rows_of(c.named_columns[:_LISTED], c.naming_level, True, c.pvalue_floor),
+        rows=rows_of(c.differing_columns()[:_LISTED], c.column_alpha(), True, c.min_pvalue),
     )
 
 
@@ -66,7 +66,7 @@ def _lead(c: Comparison, found: PixelMap, names: tuple[str, str]) -> str:
         return "Since the test as a whole found nothing, no pixel is named, and the map is empty."
     if not found.named.any():
         return (
-            f"No pixel is shown to differ by itself (adjusted p ≤ {c.naming_level:.3g}): the difference lies in how "
+            f"No pixel is shown to differ by itself (adjusted p ≤ {c.column_alpha():.3g}): the difference lies in how "
             "pixels go together, or in several of them that are not sure one by one."
         )
     return (

@@ -40,12 +40,12 @@ def _words(c: Comparison) -> list[str]:
         return [
             "A kernel, which says how alike two rows are, was learned on one part of the rows so that it tells the "
             "samples apart. On the other part the distance under this kernel was compared with its distance after "
-            f"random relabellings of the {c.relabelled}."
+            f"random relabellings of the {c.permuted_unit}."
         ]
     return [
         "The test uses every row, and there was nothing to choose. It looks at all columns jointly (kernels at several "
         "bandwidths), one by one, in pairs and, if there are many, by principal components; the same is done for "
-        f"random relabellings of the {c.relabelled}. The p-value is the share of labellings that look at least as "
+        f"random relabellings of the {c.permuted_unit}. The p-value is the share of labellings that look at least as "
         "different as the observed one, exact at every sample size.",
         "The AUC comes from a witness function at every row that was learned from other rows. A column's adjusted "
         "p-value compares it with the most different of all columns under each relabelling, so that they hold jointly.",
@@ -61,7 +61,7 @@ def _settings(c: Comparison, names: tuple[str, str]) -> list[tuple[str, str]]:
         ("Kind", _KINDS.get(s.kind, s.kind)),
         *_learning(c),
         ("Statistic", c.statistic_name),
-        ("Null distribution", f"{s.null} of {c.relabelled}, {s.permutations:,} draws, {exact}"),
+        ("Null distribution", f"{s.null} of {c.permuted_unit}, {s.permutations:,} draws, {exact}"),
         *((_DESIGN[name], "yes" if value is True else str(value)) for name, value in s.design.items()),
         ("Level", f"{c.alpha:g}"),
         ("Seed", str(s.seed)),
@@ -74,7 +74,7 @@ def _learning(c: Comparison) -> list[tuple[str, str]]:
     if c.learned is None:
         return [("Test", "automatic, on every row")]
     s, split = c.settings, c.learned.split
-    share = "rows that were given" if s.train is None else f"{s.train:g} of the rows"
+    share = "rows that were given" if s.train_size is None else f"{s.train_size:g} of the rows"
     combined = f", both halves, p-values combined by {c.learned.combination}" if c.learned.combination else ""
     return [
         ("Learned from", f"{share}: {len(split.train_x):,} + {len(split.train_y):,}{combined}"),
@@ -90,13 +90,13 @@ def _call(c: Comparison) -> str:
     x, y = (repr(origin) if origin else name for origin, name in zip(s.origins, ("X", "Y"), strict=True))
     options = {"test": repr(s.test) if s.test in ("auto", *NAMES) else "…"}
     if c.learned is not None:
-        options |= {"criterion": repr(s.criterion), "train": "…" if s.train is None else repr(s.train)}
-        options |= {"swap": "True"} if s.swap else {}
+        options |= {"criterion": repr(s.criterion), "train_size": "…" if s.train_size is None else repr(s.train_size)}
+        options |= {"cross_fit": "True"} if s.cross_fit else {}
         options |= {"null": repr(s.null)}
     options |= {
         "alpha": repr(c.alpha),
         "permutations": str(s.permutations),
-        **({"keep": repr(list(s.keep))} if s.keep else {}),
+        **({"keep_columns": repr(list(s.keep_columns))} if s.keep_columns else {}),
         **{name: value if value == "…" else repr(value) for name, value in s.design.items()},
         **{name: "…" if name == "features" else repr(value) for name, value in s.reading.to_dict().items()},
         "rng": str(s.seed),

@@ -34,9 +34,9 @@ def pairs(c: Comparison, names: tuple[str, str]) -> Pairs | None:
     """The section "Which pairs go together differently?"; None where there are none to be looked at."""
     if not c.pairs:
         return None
-    named = len(c.named_pairs)
+    named = len(c.differing_pairs())
     shown = c.pairs[: max(SHOWN, min(named, _MOST))]
-    rows = rows_of(shown, c.naming_level, named > 0, c.pvalue_floor)
+    rows = rows_of(shown, c.column_alpha(), named > 0, c.min_pvalue)
     drawn = [
         _scatters(c, one.columns, names) if row.named and k < _DRAWN else None
         for k, (row, one) in enumerate(zip(rows, shown, strict=True))
@@ -64,7 +64,7 @@ def _lead(c: Comparison, named: int) -> str:
     return (
         f"Two columns may each look the same in both samples and still go together differently. {looked}: {named:,} "
         f"{verb} together differently. The p-values hold for all pairs together; a pair is named from p = "
-        f"{c.naming_level:.3g} down, as columns have the other half of the level."
+        f"{c.column_alpha():.3g} down, as columns have the other half of the level."
     )
 
 

@@ -36,7 +36,7 @@ def contents(result: RankResult, command: str | None = None) -> dict[str, Any]:
         "title": "Ranking",
         "hero": {
             "title": f"{len(result.models)} models and a reference",
-            "sentence": result.words,
+            "sentence": result.description,
             "detail": "Closest first: " + ", ".join(result.order) + ".",
             "alarm": bool(sure),
             "tiles": tiles,

@@ -25,7 +25,7 @@ class Family:
 
     name: str
     p: str
-    carrier: str
+    strongest_statistic: str
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Size:
 def size(c: Comparison, names: tuple[str, str]) -> Size:
     """The section "How much do they differ?"."""
     families = [
-        Family(FAMILIES.get(name, name), p_text(one.pvalue, c.pvalue_floor), one.carrier)
+        Family(FAMILIES.get(name, name), p_text(one.pvalue, c.min_pvalue), one.strongest_statistic)
         for name, one in c.families.items()
     ]
     return Size(scale(c), _words(c, names), [witness_figure(c, names), null_figure(c)], families)
@@ -131,8 +131,8 @@ def null_figure(c: Comparison) -> Figure:
     else:
         plot.vertical(test.statistic, "observed", label, row=above)
     reach = round(test.pvalue * (len(draws) + 1)) - 1
-    what = f"the tested {c.relabelled}" if isinstance(c.test, LearnedTest) else f"all {c.relabelled}"
-    one = "one" if c.relabelled != "rows" else "row"
+    what = f"the tested {c.permuted_unit}" if isinstance(c.test, LearnedTest) else f"all {c.permuted_unit}"
+    one = "one" if c.permuted_unit != "rows" else "row"
     caption = (
         f"Grey: the {name} of {len(draws):,} random relabellings of {what}, that is, if it did not matter which {one} "
         f"is of which sample. {f'{reach:,}' if reach else 'None'} of them reached the observed value."

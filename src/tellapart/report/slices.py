@@ -62,8 +62,8 @@ def slices(c: Comparison, names: tuple[str, str], shower: Shower) -> Slices | No
                 length_x=100 * one.share_x / longest,
                 length_y=100 * one.share_y / longest,
                 more=_more(one.share_x, one.share_y, names),
-                p=p_text(one.pvalue, c.pvalue_floor),
-                named=one in c.named_slices,
+                p=p_text(one.pvalue, c.min_pvalue),
+                named=one in c.differing_slices,
                 examples=_members(one, shower) if not one.conditions or c.items is not None else (),
             )
         )

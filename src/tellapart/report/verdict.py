@@ -62,7 +62,7 @@ def _spell_flag(name: str, value: str | list[str]) -> str:
 
 
 def _detail(c: Comparison) -> str:
-    p = p_sentence(c.pvalue, c.pvalue_floor)
+    p = p_sentence(c.pvalue, c.min_pvalue)
     if c.learned is not None and len(c.learned.halves) > 1:
         found = f"{p}, from both halves together."
     else:
@@ -70,7 +70,7 @@ def _detail(c: Comparison) -> str:
         # As the p-value counts them, ties within rounding included.
         reach = int((null >= c.statistic).sum()) if c.learned else round(c.pvalue * (len(null) + 1)) - 1
         look = "none looks" if not reach else "1 looks" if reach == 1 else f"{reach:,} look"
-        drawn = f"{c.permutations:,} random relabellings of the {c.relabelled}"
+        drawn = f"{c.permutations:,} random relabellings of the {c.permuted_unit}"
         found = f"{p}: of {drawn}, {look} as different as the samples do."
     if c.reject():
         return (
@@ -85,7 +85,7 @@ def _tiles(c: Comparison) -> list[Tile]:
     distance = c.distance_name
     reach = "" if c.distance_interval is None else "95 %: {} to {}".format(*map(number, c.distance_interval))
     tiles = [
-        Tile("p-value", p_text(c.pvalue, c.pvalue_floor), rule),
+        Tile("p-value", p_text(c.pvalue, c.min_pvalue), rule),
         Tile("Separability (AUC)", f"{c.auc:.3f}", f"95 %: {low:.3f} to {high:.3f}"),
         Tile(f"{distance[0].upper()}{distance[1:]}", number(c.distance), reach or "under the learned kernel"),
     ]
@@ -117,16 +117,16 @@ def _points(c: Comparison, names: tuple[str, str]) -> list[Point]:
     points = [Point(strong, f"{guess}. {c.over_strata}".rstrip(), "size")]
     if c.columns:
         points.append(_columns_point(c))
-    if c.named_pairs:
-        one, count = c.named_pairs[0], len(c.named_pairs)
+    if c.differing_pairs():
+        one, count = c.differing_pairs()[0], len(c.differing_pairs())
         strong = (
             "One pair of columns goes together differently."
             if count == 1
             else f"{count:,} pairs of columns go together differently."
         )
-        points.append(Point(strong, f"{_first(count)}{clip(one.name, _NAME)}: {one.words}.", "pairs"))
-    if c.named_slices:
-        kind, count = c.named_slices[0], len(c.named_slices)
+        points.append(Point(strong, f"{_first(count)}{clip(one.name, _NAME)}: {one.description}.", "pairs"))
+    if c.differing_slices:
+        kind, count = c.differing_slices[0], len(c.differing_slices)
         strong = (
             "One kind of rows is more frequent in one sample."
             if count == 1
@@ -141,8 +141,8 @@ def _points(c: Comparison, names: tuple[str, str]) -> list[Point]:
 
 
 def _columns_point(c: Comparison) -> Point:
-    what, named, total = "column", len(c.named_columns), len(c.columns)
-    drawn = pixel_map_of(c.columns, c.naming_level, True, c.x.image_shape)
+    what, named, total = "column", len(c.differing_columns()), len(c.columns)
+    drawn = pixel_map_of(c.columns, c.column_alpha(), True, c.x.image_shape)
     if drawn is not None:
         # As the map counts them: also those that never vary, and the colours of a pixel as one.
         what, named, total = "pixel", int(drawn.named.sum()), drawn.named.size
@@ -155,7 +155,7 @@ def _columns_point(c: Comparison) -> Point:
         strong = f"{named:,} of {total:,} {what}s {'differs' if named == 1 else 'differ'}."
     if what == "pixel":
         return Point(strong, "The map shows where, and which sample is brighter there.", _section(c))
-    words = "; ".join(f"{clip(one.name, _NAME)}: {one.words}" for one in c.named_columns[:_NAMED])
+    words = "; ".join(f"{clip(one.name, _NAME)}: {one.description}" for one in c.differing_columns()[:_NAMED])
     return Point(strong, f"{words}{'; …' if named > _NAMED else '.'}", "columns")
 
 

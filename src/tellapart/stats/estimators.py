@@ -258,7 +258,7 @@ def single_kernel(kernel: Any) -> Kernel:
     found = as_kernel(kernel)
     if found.members > 1:
         raise InputTypeError(
-            f"Expected a single kernel, got a Grid of {found.members}. Use ta.engine.sums for all at once."
+            f"Expected a single kernel, got a Grid of {found.members}. Use tellapart.engine.sums for all at once."
         )
     return found
 

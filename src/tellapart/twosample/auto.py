@@ -43,7 +43,7 @@ def two_sample_test(
     strata: Any = None,
     paired: bool = False,
     equal_groups: bool = False,
-    keep: Iterable[Any] | bool | None = None,
+    keep_columns: Iterable[Any] | bool | None = None,
     features: Callable[[Tensor], Any] | None = None,
     kernels: Sequence[Any] | None = None,
     rng: RNG = None,
@@ -79,10 +79,10 @@ def two_sample_test(
         is dropped (``missing="drop"``) so is the other.
     equal_groups
         Exchange only groups with the same number of rows, where sizes may differ between the samples.
-    keep
+    keep_columns
         Of tables, columns that identify rows or do not vary are left out, and notes report them: counters and
-        identifiers, dates, free text, constants. The columns in ``keep`` are compared nevertheless; True compares all.
-        The choice is made on the rows of all samples together, without their labels; see the Notes.
+        identifiers, dates, free text, constants. The columns in ``keep_columns`` are compared nevertheless; True
+        compares all. The choice is made on the rows of all samples together, without their labels; see the Notes.
     features
         A function or module applied to the rows, batch by batch, whose output is compared instead.
     kernels
@@ -121,9 +121,9 @@ def two_sample_test(
     >>> result = ta.two_sample_test(X, Y, rng=0)
     >>> result.pvalue
     0.001
-    >>> result.named(0.05)
+    >>> result.differing_columns(0.05).names
     ('2',)
-    >>> result.coordinates[0].kind, round(result.coordinates[0].effect, 1)
+    >>> result.columns[0].kind, round(result.columns[0].effect, 1)
     ('scale', 0.7)
     """
     start = time.perf_counter()
@@ -132,12 +132,12 @@ def two_sample_test(
     check_draws(permutations)
     named = {"groups": groups, "strata": strata}
     options = replace(options, paired=check_paired(paired))
-    opened = open_with_labels([X, Y], ("X", "Y"), options, named, shared=True, keep=check_keep(keep))
+    opened = open_with_labels([X, Y], ("X", "Y"), options, named, shared=True, keep=check_keep(keep_columns))
     design = Design.check(opened.mixed, opened.labels["groups"], opened.labels["strata"], paired, equal_groups, named)
     with computing(max_memory, cluster, progress, threads, title="two_sample_test") as compute:
         result = run_two_sample_test(opened.mixed, design, permutations, as_kernels(kernels), seed, compute, start)
     check_unchanged(*opened.mixed.points)
-    warn_of_floor(result.pvalue_floor)
+    warn_of_floor(result.min_pvalue)
     return result
 
 
@@ -149,7 +149,7 @@ def k_sample_test(
     groups: Any = None,
     strata: Any = None,
     equal_groups: bool = False,
-    keep: Iterable[Any] | bool | None = None,
+    keep_columns: Iterable[Any] | bool | None = None,
     features: Callable[[Tensor], Any] | None = None,
     kernels: Sequence[Any] | None = None,
     pairwise: bool = True,
@@ -192,9 +192,9 @@ def k_sample_test(
     named = {"groups": groups, "strata": strata}
     if labels is None:
         names, data = split_names(samples)
-        opened = open_with_labels(data, names, options, named, keep=check_keep(keep))
+        opened = open_with_labels(data, names, options, named, keep=check_keep(keep_columns))
     else:
-        opened = split_by_labels(samples, labels, options, named, check_keep(keep))
+        opened = split_by_labels(samples, labels, options, named, check_keep(keep_columns))
     mixed = opened.mixed
     design = Design.check(mixed, opened.labels["groups"], opened.labels["strata"], False, equal_groups, named)
     given = as_kernels(kernels)
@@ -218,7 +218,7 @@ def k_sample_test(
         PairwiseTest((test.names[0], test.names[1]), test, p) for test, p in zip(tests, adjusted, strict=True)
     )
     result = KSampleResult(**ran, seed=seed, seconds=time.perf_counter() - start, pairwise=of_two)
-    warn_of_floor(result.pvalue_floor)
+    warn_of_floor(result.min_pvalue)
     return result
 
 
@@ -265,19 +265,19 @@ def run_auto(
     layout = Layout(sum(len(unit.coordinates) for unit in mixed.units), mixed.categories, mixed.image_shape)
     left = compute.leaving(pooled.labellings.packed.nbytes)
     verdict = judge(pooled, layout, kernels, rng, left)
-    columns = adjust_columns(verdict.coordinates, mixed, pooled, design, permutations, seed)
+    columns = adjust_columns(verdict.columns, mixed, pooled, design, permutations, seed)
     effects = Effects(mixed, pooled, verdict.pairs, replace(left, progress=None), design.units)
     return {
         "statistic": verdict.statistic,
         "pvalue": verdict.pvalue,
         "null_distribution": verdict.null_distribution,
-        "pvalue_floor": drawn.floor,
+        "min_pvalue": drawn.floor,
         "families": _with_names(verdict, effects),
-        "coordinates": Findings(effects.describe_columns(columns)),
+        "columns": Findings(effects.describe_columns(columns)),
         "pairs": Findings(effects.describe_pairs(verdict.pairs)),
         "sizes": tuple(sizes),
         "names": mixed.names,
-        "relabelled": design.relabelled,
+        "permuted_unit": design.permuted_unit,
         "notes": (
             *mixed.notes,
             *design.notes(mixed),
@@ -287,13 +287,13 @@ def run_auto(
 
 
 def _with_names(verdict: Verdict, effects: Effects) -> dict[str, Any]:
-    """Families whose carriers are called as the user calls the columns."""
+    """Families whose strongest statistics are called as the user calls the columns."""
     found = {}
     for name, family in verdict.families.items():
-        what, _, places = family.carrier.partition(":")
+        what, _, places = family.strongest_statistic.partition(":")
         if what == "column" and places:
             columns = dict.fromkeys(effects.unit_of[int(place)].name for place in places.split(","))
-            family = replace(family, carrier=" and ".join(map(repr, columns)))
+            family = replace(family, strongest_statistic=" and ".join(map(repr, columns)))
         found[name] = family
     return found
 
@@ -309,7 +309,7 @@ def _notes(verdict: Verdict, floor: float, width: int, effects: Effects) -> list
 
 def _note_floor_of_pairs(tests: Sequence[TwoSampleResult]) -> list[str]:
     """That tests of two samples are too many to find anything, as they are adjusted for their number."""
-    floor = min(1.0, len(tests) * min((test.pvalue_floor for test in tests), default=0.0))
+    floor = min(1.0, len(tests) * min((test.min_pvalue for test in tests), default=0.0))
     if floor <= USUAL_LEVEL:
         return []
     enough = math.ceil(len(tests) / USUAL_LEVEL) - 1

@@ -13,7 +13,7 @@ from .._util.shown import Shown
 from .findings import Finding
 
 #: What is stored of a column that differs, and of a deviation from the schema.
-_COLUMN = {"name": str, "kind": str, "effect": float | None, "words": str, "pvalue": float}
+_COLUMN = {"name": str, "kind": str, "effect": float | None, "description": str, "pvalue": float}
 _DEVIATION = {"kind": str, "column": str, "count": int}
 
 
@@ -30,19 +30,19 @@ class BatchRecord(Shown):
         What identifies it: a batch with the same key is not counted again. None if it was added without a name.
     digest, rows
         A fingerprint of its rows, and how many they are.
-    pvalue, pvalue_floor, permutations
+    pvalue, min_pvalue, permutations
         Exact, of this batch by itself.
     level
-        With ``control="holm"``, the level that it is tested at.
-    capital
+        With ``control="fwer"``, the level that it is tested at.
+    evidence
         What the bets have become with it: 1 at the beginning; an e-value at every time.
     fresh
         Rows of the reference that were bet on.
     alarm
         Whether it raised an alarm when it came.
     columns
-        Those that differ by themselves, at the monitor's level all together: name, kind, effect, words and p-value of
-        each.
+        Those that differ by themselves, at the monitor's level all together: name, kind, effect, description
+        and p-value of each.
     deviations
         Where it was not built like the reference: kind, column and count of each.
     notes
@@ -55,10 +55,10 @@ class BatchRecord(Shown):
     digest: str
     rows: int
     pvalue: float
-    pvalue_floor: float
+    min_pvalue: float
     permutations: int
     level: float | None
-    capital: float
+    evidence: float
     fresh: int
     alarm: bool
     columns: tuple[dict[str, Any], ...]
@@ -83,7 +83,9 @@ class BatchRecord(Shown):
             return False
         pvalues = [self.pvalue, 1.0 if self.level is None else self.level, *(one["pvalue"] for one in self.columns)]
         return (
-            self.number == number and min(self.rows, self.fresh, self.capital) >= 0 and all(0 < p <= 1 for p in pvalues)
+            self.number == number
+            and min(self.rows, self.fresh, self.evidence) >= 0
+            and all(0 < p <= 1 for p in pvalues)
         )
 
 
@@ -95,12 +97,12 @@ def _fit(values: Mapping[str, Any], types: Mapping[str, Any]) -> bool:
 def describe_finding(one: Finding) -> dict[str, Any]:
     """What a record says of a column."""
     effect = one.effect if math.isfinite(one.effect) else None
-    return {"name": one.name, "kind": one.kind, "effect": effect, "words": one.words, "pvalue": one.pvalue}
+    return {"name": one.name, "kind": one.kind, "effect": effect, "description": one.description, "pvalue": one.pvalue}
 
 
 def list_columns(record: BatchRecord, most: int = 10) -> list[str]:
     """Lines about the columns of a batch that differ."""
-    return [f"  {one['name']}: {one['words']} (p = {one['pvalue']:.3g})" for one in record.columns[:most]]
+    return [f"  {one['name']}: {one['description']} (p = {one['pvalue']:.3g})" for one in record.columns[:most]]
 
 
 def free_name(records: Sequence[BatchRecord], name: str) -> str:

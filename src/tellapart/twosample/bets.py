@@ -32,7 +32,7 @@ _COSINES = 2
 
 
 class Bets:
-    """Capital that is staked on a stream of batches; it is an e-value at every time.
+    """Evidence that is staked on a stream of batches; it is an e-value at every time.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Bets:
         self.used = 0
 
     @property
-    def capital(self) -> float:
+    def evidence(self) -> float:
         """What 1 has become."""
         return self.betting.capital
 

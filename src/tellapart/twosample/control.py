@@ -10,21 +10,21 @@ import numpy as np
 from ..stats.pvalues import rejects
 
 #: What is controlled over the batches of a stream.
-Control: TypeAlias = Literal["holm", "bh", "anytime"]
+Control: TypeAlias = Literal["fwer", "fdr", "anytime"]
 
 #: What each of them guarantees.
 GUARANTEES = {
-    "holm": (
+    "fwer": (
         "The probability of one or more false alarms over the whole stream, without end, is at most {alpha:g}, however "
         "the batches depend on each other (alpha spending, with the level of a true alarm handed on)."
     ),
-    "bh": (
+    "fdr": (
         "At every time, the expected share of false ones among the batches that are flagged then is at most {alpha:g}, "
         "if p-values are independent or positively dependent, as tests against one reference are taken to be "
         "(Benjamini & Hochberg over all batches so far; a later batch may flag or unflag an earlier one)."
     ),
     "anytime": (
-        "The probability that the capital ever reaches {limit:g} without a difference, over the whole stream without "
+        "The probability that the evidence ever reaches {limit:g} without a difference, over the whole stream without "
         "end, is at most {alpha:g}, if rows are independent and no batch is left out because of what is in it (a test "
         "martingale)."
     ),

@@ -31,7 +31,7 @@ def mmd_test_cost(
     *,
     precision: Literal["single", "double"] = "single",
     standardise: Standardise = "auto",
-    keep: Iterable[Any] | bool | None = None,
+    keep_columns: Iterable[Any] | bool | None = None,
     rng: RNG = None,
     max_memory: MemoryLike = None,
     threads: int | None = None,
@@ -45,14 +45,15 @@ def mmd_test_cost(
 
     Parameters
     ----------
-    X, Y, kernel, null, permutations, precision, standardise, keep, rng, max_memory, threads, cluster, **reading
+    X, Y, kernel, null, permutations, precision, standardise, keep_columns, rng, max_memory, threads, cluster, **reading
         As in `mmd_test`. There is no estimate for ``null="spectral"``, which does not work on tiles.
 
     Examples
     --------
-    >>> import numpy as np, tellapart as ta
+    >>> import numpy as np
+    >>> from tellapart.twosample import mmd_test_cost
     >>> rng = np.random.default_rng(0)
-    >>> cost = ta.mmd_test_cost(rng.normal(size=(3000, 4)), rng.normal(size=(3000, 4)), null="binned")
+    >>> cost = mmd_test_cost(rng.normal(size=(3000, 4)), rng.normal(size=(3000, 4)), null="binned")
     >>> cost.tiles, cost.tile
     (78, (512, 512))
     """
@@ -60,7 +61,15 @@ def mmd_test_cost(
     check_permutations(permutations, chosen)
     seed = seed_of(rng)
     x, y, _ = open_points(
-        X, Y, kernel, at_least=2, standardise=standardise, seed=seed, max_memory=max_memory, reading=reading, keep=keep
+        X,
+        Y,
+        kernel,
+        at_least=2,
+        standardise=standardise,
+        seed=seed,
+        max_memory=max_memory,
+        reading=reading,
+        keep=keep_columns,
     )
     with computing(max_memory, cluster, threads=threads) as compute:
         found = choose_kernel(kernel, x, y, seed)
@@ -72,15 +81,15 @@ def learned_test_cost(
     Y: Any,
     kernel: Any = "ard",
     *,
-    train: Any = 0.5,
-    swap: bool = False,
+    train_size: Any = 0.5,
+    cross_fit: bool = False,
     null: NullLike = "permutation",
     permutations: int = 999,
     groups: Any = None,
     strata: Any = None,
     equal_groups: bool = False,
     standardise: Standardise = "auto",
-    keep: Iterable[Any] | bool | None = None,
+    keep_columns: Iterable[Any] | bool | None = None,
     rng: RNG = None,
     max_memory: MemoryLike = None,
     threads: int | None = None,
@@ -91,9 +100,9 @@ def learned_test_cost(
 
     Parameters
     ----------
-    X, Y, kernel, train, swap, null, permutations, groups, strata, equal_groups
+    X, Y, kernel, train_size, cross_fit, null, permutations, groups, strata, equal_groups
         As in `learned_test`.
-    standardise, keep, rng, max_memory, threads, cluster, **reading
+    standardise, keep_columns, rng, max_memory, threads, cluster, **reading
         As in `mmd_test`.
     """
     if kernel == "witness" or getattr(kernel, "witness_function", None) is not None:
@@ -102,9 +111,17 @@ def learned_test_cost(
     check_permutations(permutations, chosen)
     seed = seed_of(rng)
     x, y, _ = open_points(
-        X, Y, kernel, at_least=2, standardise=standardise, seed=seed, max_memory=max_memory, reading=reading, keep=keep
+        X,
+        Y,
+        kernel,
+        at_least=2,
+        standardise=standardise,
+        seed=seed,
+        max_memory=max_memory,
+        reading=reading,
+        keep=keep_columns,
     )
-    splits = split_samples(len(x), len(y), train, swap, chosen, seed)
+    splits = split_samples(len(x), len(y), train_size, cross_fit, chosen, seed)
     with computing(max_memory, cluster, threads=threads) as compute:
         return cost_of_learned_test(x, y, kernel, splits, chosen, permutations, seed, compute)
 

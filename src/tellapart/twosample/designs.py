@@ -72,7 +72,7 @@ class Design:
         return tuple(chain.from_iterable(found))
 
     @property
-    def relabelled(self) -> str:
+    def permuted_unit(self) -> str:
         """What labels are exchanged of, in words."""
         if self.paired:
             return "pairs"

@@ -55,7 +55,7 @@ class Effects:
         self.unit_of = {place: unit for unit in mixed.units for place in unit.coordinates}
         sizes = [len(part) for part in mixed.points]
         labels = np.repeat(np.arange(len(sizes)), sizes)[pooled.order]
-        known = sorted(pairs, key=lambda part: (part.pvalue, part.pvalue_alone))[:_PAIRS]
+        known = sorted(pairs, key=lambda part: (part.pvalue, part.pvalue_unadjusted))[:_PAIRS]
         self.pair_place = {part.columns: k for k, part in enumerate(known)}
         gaps = {unit.coordinates[0]: unit.gap for unit in mixed.units if unit.gap is not None}
         first, second = (np.array([part.columns[side] for part in known], int) for side in (0, 1))
@@ -82,7 +82,7 @@ class Effects:
         A missing value stands as the mean: a column of which more is missing in one sample has another distribution for
         that alone. Whether its location or its scale is reported is then decided by the values that are there.
         """
-        gaps = {part.columns[0] for part in parts if part.pvalue_alone <= _GUARDED}
+        gaps = {part.columns[0] for part in parts if part.pvalue_unadjusted <= _GUARDED}
         found = []
         for part in parts:
             unit, c = self.unit_of[part.columns[0]], part.columns[0]
@@ -107,8 +107,8 @@ class Effects:
             alone[k] = self._same_correlation(self.pair_place[parts[k].columns])
         found, adjusted = [self.describe(part) for part in parts], holm(alone.tolist())
         for k in guarded:
-            p, q = max(found[k].pvalue, adjusted[k]), max(found[k].pvalue_alone, float(alone[k]))
-            found[k] = replace(found[k], pvalue=p, pvalue_alone=q)
+            p, q = max(found[k].pvalue, adjusted[k]), max(found[k].pvalue_unadjusted, float(alone[k]))
+            found[k] = replace(found[k], pvalue=p, pvalue_unadjusted=q)
         return found
 
     @cached_property
@@ -134,7 +134,7 @@ class Effects:
             kind = "share" if _is_share(unit) else kind
             effect, interval, words, values = self._share(unit) if _is_share(unit) else self._numbers(unit, part)
         name = " × ".join(columns)
-        return Finding(name, columns, kind, effect, words, part.pvalue, part.pvalue_alone, interval, values)
+        return Finding(name, columns, kind, effect, words, part.pvalue, part.pvalue_unadjusted, interval, values)
 
     def _is_far(self, column: int) -> bool:
         """Ranks of samples that do not overlap differ in every way; what a person sees is that they are far apart."""

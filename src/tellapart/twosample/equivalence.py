@@ -96,7 +96,7 @@ def equivalence_test(
     bandwidth: float | None = None,
     groups: Any = None,
     paired: bool = False,
-    keep: Iterable[Any] | bool | None = None,
+    keep_columns: Iterable[Any] | bool | None = None,
     rng: RNG = None,
     max_memory: MemoryLike = None,
     threads: int | None = None,
@@ -119,7 +119,7 @@ def equivalence_test(
         Of the kernel, for columns scaled to standard deviation 1; by default the median distance of all rows.
     groups, paired
         As in `two_sample_test`: rows that belong together are no independent evidence.
-    keep, rng, max_memory, threads, progress, **reading
+    keep_columns, rng, max_memory, threads, progress, **reading
         As in `two_sample_test`.
 
     Returns
@@ -156,7 +156,7 @@ def equivalence_test(
     seed = seed_of(rng)
     options = check_reading({"rng": seed, "max_memory": max_memory, **reading}, equivalence_test)
     options = replace(options, paired=check_paired(paired))
-    opened = open_with_labels([X, Y], ("X", "Y"), options, {"groups": groups}, keep=check_keep(keep))
+    opened = open_with_labels([X, Y], ("X", "Y"), options, {"groups": groups}, keep=check_keep(keep_columns))
     mixed = opened.mixed
     design = Design.check(mixed, opened.labels["groups"], None, paired, False)
     generator = np.random.default_rng(seed)

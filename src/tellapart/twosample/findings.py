@@ -19,7 +19,7 @@ from ..stats.pvalues import critical_value, rejects
 #: What families are, for those who have not read the documentation.
 FAMILIES = {
     "kernel": "all columns jointly",
-    "coordinates": "single columns",
+    "columns": "single columns",
     "pairs": "pairs of columns",
     "components": "principal components",
     "patches": "patches of images",
@@ -27,7 +27,7 @@ FAMILIES = {
 }
 _SHOWN = 10
 #: Fields that are written after the others, each in its own way.
-_LAST = ("families", "coordinates", "pairs", "null_distribution")
+_LAST = ("families", "columns", "pairs", "null_distribution")
 
 
 @dataclass(frozen=True)
@@ -43,14 +43,14 @@ class Finding(Shown):
     effect
         Location and shape: the difference of means in pooled standard deviations, Y less X. Scale: the logarithm of the
         ratio of standard deviations. Share: the difference of shares. Dependence: the difference of correlations.
-    words
+    description
         The same in words.
     pvalue
         Adjusted for all columns (or all pairs). Columns: the larger of step-down maxT's and Holm's over exact
         single-column p-values. The probability of p ≤ α for any column whose observed values have the same distribution
         in all samples is at most α, for α up to 0.25, at every sample size and however columns depend on each other.
         Pairs: likewise for pairs with the same correlation, but only in large samples (with finite fourth moments).
-    pvalue_alone
+    pvalue_unadjusted
         Of this one, had it alone been looked at.
     interval
         Of the effect, with 95 % confidence for this column or pair alone, not for all of them together. It is
@@ -66,9 +66,9 @@ class Finding(Shown):
     columns: tuple[str, ...]
     kind: str
     effect: float
-    words: str
+    description: str
     pvalue: float
-    pvalue_alone: float
+    pvalue_unadjusted: float
     interval: tuple[float, float] | None = None
     values: dict[str, tuple[float, ...]] = field(default_factory=dict)
 
@@ -82,14 +82,14 @@ class Finding(Shown):
         return abs(self.effect) / max((self.interval[1] - self.interval[0]) / 2, 1e-300)
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.words} (p = {self.pvalue:.3g})"
+        return f"{self.name}: {self.description} (p = {self.pvalue:.3g})"
 
 
 class Findings(Shown, Sequence[Finding]):
     """Columns, or pairs of columns, by their adjusted p-values: what differs most comes first."""
 
     def __init__(self, found: Sequence[Finding] = ()) -> None:
-        self._found = tuple(sorted(found, key=lambda one: (one.pvalue, one.pvalue_alone, -one.clarity)))
+        self._found = tuple(sorted(found, key=lambda one: (one.pvalue, one.pvalue_unadjusted, -one.clarity)))
 
     @overload
     def __getitem__(self, index: int) -> Finding: ...
@@ -101,8 +101,13 @@ class Findings(Shown, Sequence[Finding]):
     def __len__(self) -> int:
         return len(self._found)
 
-    def named(self, alpha: float = 0.05) -> Findings:
-        """Those that differ at level ``alpha``, all of them together."""
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the findings, in the same order."""
+        return tuple(one.name for one in self._found)
+
+    def below(self, alpha: float = 0.05) -> Findings:
+        """The findings with an adjusted p-value of at most ``alpha``."""
         return Findings([one for one in self._found if rejects(one.pvalue, alpha)])
 
     def to_list(self) -> list[dict[str, Any]]:
@@ -113,7 +118,7 @@ class Findings(Shown, Sequence[Finding]):
         if not self._found:
             return "no findings"
         width = max(len(one.name) for one in self._found[:_SHOWN])
-        lines = [f"{one.name:{width}}  p = {one.pvalue:<6.3g} {one.words}" for one in self._found[:_SHOWN]]
+        lines = [f"{one.name:{width}}  p = {one.pvalue:<6.3g} {one.description}" for one in self._found[:_SHOWN]]
         more = len(self) - _SHOWN
         return "\n".join([*lines, *([f"… and {more} more"] if more > 0 else [])])
 
@@ -125,9 +130,9 @@ class AutoResult(Shown):
     statistic: float
     pvalue: float
     null_distribution: np.ndarray[Any, Any] = field(repr=False)
-    pvalue_floor: float
+    min_pvalue: float
     families: dict[str, FamilyVerdict] = field(repr=False)
-    coordinates: Findings = field(repr=False)
+    columns: Findings = field(repr=False)
     pairs: Findings = field(repr=False)
     sizes: tuple[int, ...]
     names: tuple[str, ...]
@@ -137,7 +142,7 @@ class AutoResult(Shown):
     exact: bool = True
     null: str = "permutation"
     statistic_name: str = "score"
-    relabelled: str = "rows"
+    permuted_unit: str = "rows"
 
     def __iter__(self) -> Iterator[float]:
         return iter((self.statistic, self.pvalue))
@@ -148,9 +153,9 @@ class AutoResult(Shown):
         return len(self.null_distribution)
 
     @property
-    def carrier(self) -> str:
+    def strongest_statistic(self) -> str:
         """What carried the difference, by the family that says most: a bandwidth and a ridge, a column, a pair, …"""
-        return next((f"{name}: {family.carrier}" for name, family in self.families.items()), "")
+        return next((f"{name}: {family.strongest_statistic}" for name, family in self.families.items()), "")
 
     def threshold(self, alpha: float = 0.05) -> float:
         """What the statistic must exceed for the test to reject at level ``alpha``; infinite with too few draws."""
@@ -160,7 +165,7 @@ class AutoResult(Shown):
         """Whether the test rejects at level ``alpha``."""
         return rejects(self.pvalue, alpha)
 
-    def naming_level(self, alpha: float = 0.05) -> float:
+    def column_alpha(self, alpha: float = 0.05) -> float:
         """Adjusted p-values up to this are named: half of ``alpha`` for columns and half for pairs, if there are any.
 
         So the probability that any column is named whose own distribution is the same in all samples, or any pair whose
@@ -170,28 +175,27 @@ class AutoResult(Shown):
         return alpha / 2 if self._shares_level(alpha) else alpha
 
     def _shares_level(self, alpha: float) -> bool:
-        return len(self.pairs) > 0 and rejects(self.pvalue_floor, alpha / 2)
+        return len(self.pairs) > 0 and rejects(self.min_pvalue, alpha / 2)
 
-    def named_columns(self, alpha: float = 0.05) -> Findings:
-        """The columns that differ by themselves; none unless the test rejects. See `naming_level`."""
-        return self.coordinates.named(self.naming_level(alpha)) if self.reject(alpha) else Findings()
+    def differing_columns(self, alpha: float = 0.05) -> Findings:
+        """The columns that differ, at level ``alpha`` for all columns and pairs together; none unless the test rejects.
 
-    def named_pairs(self, alpha: float = 0.05) -> Findings:
+        A column belongs to them if its adjusted p-value is at most `column_alpha`.
+        """
+        return self.columns.below(self.column_alpha(alpha)) if self.reject(alpha) else Findings()
+
+    def differing_pairs(self, alpha: float = 0.05) -> Findings:
         """The pairs of columns that differ; none unless the test rejects."""
-        return self.pairs.named(alpha / 2) if self.reject(alpha) and self._shares_level(alpha) else Findings()
-
-    def named(self, alpha: float = 0.05) -> tuple[str, ...]:
-        """The names of the columns that differ by themselves."""
-        return tuple(one.name for one in self.named_columns(alpha))
+        return self.pairs.below(alpha / 2) if self.reject(alpha) and self._shares_level(alpha) else Findings()
 
     def to_dict(self) -> dict[str, Any]:
         """All fields as plain Python values."""
         return {
             **_plain({k: v for k, v in vars(self).items() if k not in _LAST}),
             "permutations": self.permutations,
-            "carrier": self.carrier,
+            "strongest_statistic": self.strongest_statistic,
             "families": {name: vars(family) for name, family in self.families.items()},
-            "coordinates": self.coordinates.to_list(),
+            "columns": self.columns.to_list(),
             "pairs": self.pairs.to_list(),
             "null_distribution": self.null_distribution.tolist(),
         }
@@ -206,19 +210,19 @@ class AutoResult(Shown):
 
     def _summary(self, alpha: float) -> list[str]:
         listed = ", ".join(f"{name} ({rows:,} rows)" for name, rows in zip(self.names, self.sizes, strict=True))
-        at_floor = ", the smallest possible" if self.pvalue <= self.pvalue_floor * (1 + 1e-9) else ""
+        at_floor = ", the smallest possible" if self.pvalue <= self.min_pvalue * (1 + 1e-9) else ""
         verdict = "differ" if self.reject(alpha) else "are not shown to differ"
-        of_what = "" if self.relabelled == "rows" else f" of {self.relabelled}"
+        of_what = "" if self.permuted_unit == "rows" else f" of {self.permuted_unit}"
         how = f"exact, {self.permutations:,} relabellings{of_what}"
         lines = [f"{listed} {verdict}: p = {self.pvalue:.4g}{at_floor} ({how})."]
         # What should be known first comes first: a column that only counts rows decides everything.
         lines += [f"Note: {note}" for note in self.notes]
         for name, family in self.families.items():
-            lines.append(f"  {FAMILIES[name]}: p = {family.pvalue:.4g} ({family.carrier})")
-        level = f"adjusted p ≤ {self.naming_level(alpha):g}"
+            lines.append(f"  {FAMILIES[name]}: p = {family.pvalue:.4g} ({family.strongest_statistic})")
+        level = f"adjusted p ≤ {self.column_alpha(alpha):g}"
         for what, named, found in (
-            ("Columns", self.named_columns(alpha), self.coordinates),
-            ("Pairs of columns", self.named_pairs(alpha), self.pairs),
+            ("Columns", self.differing_columns(alpha), self.columns),
+            ("Pairs of columns", self.differing_pairs(alpha), self.pairs),
         ):
             if named:
                 lines.append(f"{what} that differ ({level}): {len(named)} of {len(found)}")
@@ -236,14 +240,14 @@ class TwoSampleResult(AutoResult):
     statistic
         The combined score: about -log p of the families of forms, the larger the more different. It has no unit.
     pvalue
-        Exact at every sample size: at least `pvalue_floor`, never 0.
+        Exact at every sample size: at least `min_pvalue`, never 0.
     null_distribution
         The statistic of the other labellings.
-    pvalue_floor
+    min_pvalue
         The smallest p-value there can be, from the number of permutations and of labellings that differ.
     families
         Each family of forms with its own exact p-value and what carried it, the one that says most first.
-    coordinates, pairs
+    columns, pairs
         Columns and pairs of columns as `Findings`: by name, with an effect and an adjusted p-value.
     sizes, names
         The sizes of the samples, and what they are called.
@@ -253,7 +257,7 @@ class TwoSampleResult(AutoResult):
         How long it took.
     notes
         What should be known beside it.
-    relabelled
+    permuted_unit
         What labels were exchanged of: rows, pairs, groups, rows within strata, …
     """
 
@@ -272,12 +276,12 @@ class TwoSampleResult(AutoResult):
         return stamp("two_sample_test") | super().to_dict() | {"m": self.m, "n": self.n}
 
     def __repr__(self) -> str:
-        at_floor = " (the smallest possible)" if self.pvalue <= self.pvalue_floor * (1 + 1e-9) else ""
-        count = len(self.named())
+        at_floor = " (the smallest possible)" if self.pvalue <= self.min_pvalue * (1 + 1e-9) else ""
+        count = len(self.differing_columns())
         named = f", {count} column{'s' * (count > 1)} named" if count else ""
         return (
             f"TwoSampleResult(p = {self.pvalue:.4g}{at_floor}; exact, {self.permutations} relabellings, m = {self.m}, "
-            f"n = {self.n}{', carried by ' + self.carrier if self.carrier else ''}{named})"
+            f"n = {self.n}{', carried by ' + self.strongest_statistic if self.strongest_statistic else ''}{named})"
         )
 
 
@@ -320,7 +324,7 @@ class KSampleResult(AutoResult):
     def __repr__(self) -> str:
         return (
             f"KSampleResult(p = {self.pvalue:.4g}; exact, {self.permutations} relabellings, sizes {self.sizes}"
-            f"{', carried by ' + self.carrier if self.carrier else ''})"
+            f"{', carried by ' + self.strongest_statistic if self.strongest_statistic else ''})"
         )
 
 

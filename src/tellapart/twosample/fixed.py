@@ -44,7 +44,7 @@ def mmd_test(
     alpha: float = 0.05,
     precision: Literal["single", "double"] = "single",
     standardise: Standardise = "auto",
-    keep: Iterable[Any] | bool | None = None,
+    keep_columns: Iterable[Any] | bool | None = None,
     rng: RNG = None,
     max_memory: MemoryLike = None,
     threads: int | None = None,
@@ -58,7 +58,8 @@ def mmd_test(
     ----------
     X, Y
         The samples, with at least 2 rows each: anything that `tellapart.data` reads. Rows of .npy and zarr files, of
-        Dask arrays and, with ``keep=True``, of Parquet files are read block by block, and may be larger than memory.
+        Dask arrays and, with ``keep_columns=True``, of Parquet files are read block by block, and
+        may be larger than memory.
     kernel
         ``"median"``: a Gaussian whose bandwidth is the median distance in the pooled sample. Or a kernel, or a
         function of two blocks of points. It must not have been chosen by looking at which row is of which sample.
@@ -80,7 +81,7 @@ def mmd_test(
     standardise
         ``"auto"``: where ``kernel`` is a name, the columns of tables get mean 0 and standard deviation 1 over both
         samples; arrays, tensors and images stay as they come. False: numbers as they come. True: everything.
-    keep
+    keep_columns
         As in `two_sample_test`.
     rng
         A seed, a ``torch.Generator`` or a NumPy generator. The same seed gives the same p-value for every tile size,
@@ -136,13 +137,13 @@ def mmd_test(
         max_memory=max_memory,
         reading=reading,
         paired=isinstance(chosen, Paired),
-        keep=keep,
+        keep=keep_columns,
     )
     with computing(max_memory, cluster, progress, threads, title="mmd_test") as compute:
         found = choose_kernel(kernel, x, y, seed)
         result = run_test(x, y, found, chosen, permutations, seed, compute, dtype=dtype, alpha=alpha, start=start)
     check_unchanged(x, y)
-    warn_of_floor(result.pvalue_floor)
+    warn_of_floor(result.min_pvalue)
     return replace(result, notes=(*notes, *result.notes))
 
 
@@ -216,7 +217,7 @@ def witness_test(
     with computing(max_memory) as compute:
         result = run_witness_test(x, y, witness, null, permutations, seed, compute, start=start)
     check_unchanged(x, y)
-    warn_of_floor(result.pvalue_floor)
+    warn_of_floor(result.min_pvalue)
     return replace(result, notes=(*notes, *result.notes))
 
 
@@ -267,7 +268,7 @@ def _result(
     return TestResult(
         statistic=float(found.statistic),
         pvalue=pvalue,
-        pvalue_floor=floor,
+        min_pvalue=floor,
         null_distribution=found.distribution.numpy(),
         null=null.name,
         exact=null.exact,

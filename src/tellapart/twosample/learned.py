@@ -34,8 +34,8 @@ def learned_test(
     kernel: Any = "witness",
     criterion: Criterion = "t",
     *,
-    train: Any = 0.5,
-    swap: bool = False,
+    train_size: Any = 0.5,
+    cross_fit: bool = False,
     combination: Combination = "bonferroni",
     null: NullLike = "permutation",
     permutations: int = 999,
@@ -44,7 +44,7 @@ def learned_test(
     equal_groups: bool = False,
     learning: Mapping[str, Any] | None = None,
     standardise: Standardise = "auto",
-    keep: Iterable[Any] | bool | None = None,
+    keep_columns: Iterable[Any] | bool | None = None,
     rng: RNG = None,
     max_memory: MemoryLike = None,
     threads: int | None = None,
@@ -61,9 +61,9 @@ def learned_test(
     kernel, criterion
         What to learn, and what for; see `fit_kernel`. ``"witness"`` has the best power on Blobs, Blob-D and HDGM, and
         is fast. ``benchmarks/power.py`` compares them all.
-    train
+    train_size
         The rows to learn from: their share in each sample, or their numbers as a pair of lists, or a `Split`.
-    swap
+    cross_fit
         Learn on each part and test on the other, so that every row is tested. The smaller part should not be small.
     combination
         How the two p-values are combined then. ``"bonferroni"``, twice the smaller one, is exact at every sample size.
@@ -85,7 +85,7 @@ def learned_test(
     rng
         For the split, learning and permutations. Rows that stand in both samples (more than by coincidence) are learned
         from or tested together; a warning says how many there are.
-    standardise, keep, threads, progress, **reading
+    standardise, keep_columns, threads, progress, **reading
         As in `mmd_test`.
     max_memory
         As in `mmd_test` and `fit_kernel`: rows that are learned from are held in memory, and come on top.
@@ -121,16 +121,16 @@ def learned_test(
         seed=seed,
         max_memory=max_memory,
         reading=reading,
-        keep=keep,
+        keep=keep_columns,
     )
     shared = find_shared_rows(hash_rows(x), hash_rows(y))
     if shared is not None:
         warnings.warn(f"{shared} Equal rows are learned from or tested together.", stacklevel=2)
-    splits = split_samples(len(x), len(y), train, swap, chosen, seed, shared)
+    splits = split_samples(len(x), len(y), train_size, cross_fit, chosen, seed, shared)
     with computing(max_memory, cluster, progress, threads, title="learned_test") as compute:
         found = run_learned_test(x, y, kernel, settings, splits, chosen, permutations, seed, compute, combination)
     check_unchanged(x, y)
-    warn_of_floor(found.pvalue_floor)
+    warn_of_floor(found.min_pvalue)
     return replace(found, seconds=time.perf_counter() - start, notes=(*notes, *found.notes))
 
 
@@ -152,16 +152,16 @@ def run_learned_test(
         _learn_and_test(x, y, split, kernel, settings, null, permutations, seed + k, compute.phase(k, len(splits)))
         for k, split in enumerate(splits)
     )
-    pvalues, swap = [half.test.pvalue for half in halves], len(splits) > 1
+    pvalues, cross_fit = [half.test.pvalue for half in halves], len(splits) > 1
     found = LearnedTest(
-        pvalue=COMBINATIONS[combination](pvalues) if swap else pvalues[0],
+        pvalue=COMBINATIONS[combination](pvalues) if cross_fit else pvalues[0],
         halves=halves,
-        combination=combination if swap else None,
-        exact=not swap or combination == "bonferroni",
+        combination=combination if cross_fit else None,
+        exact=not cross_fit or combination == "bonferroni",
         seed=seed,
         seconds=time.perf_counter() - start,
     )
-    return replace(found, notes=note_floor(found.pvalue_floor))
+    return replace(found, notes=note_floor(found.min_pvalue))
 
 
 def _learn_and_test(
@@ -206,15 +206,15 @@ def check_learned_null(null: NullLike, groups: Any, strata: Any, equal_groups: b
 
 
 def split_samples(
-    m: int, n: int, train: Any, swap: bool, null: Null, seed: int, shared: SharedRows | None = None
+    m: int, n: int, train_size: Any, cross_fit: bool, null: Null, seed: int, shared: SharedRows | None = None
 ) -> list[Split]:
-    """The rows of m and n to learn from and to test: once, or with ``swap`` also the other way round."""
+    """The rows of m and n to learn from and to test: once, or with ``cross_fit`` also the other way round."""
     null.check(m, n)
     groups, strata = null.row_labels() if isinstance(null, Permutation) else (None, None)
     equal_groups = isinstance(null, Permutation) and null.equal_groups
     equal = None if shared is None else shared.codes
-    first = split_rows(m, n, train, groups=groups, strata=strata, equal=equal, equal_groups=equal_groups, rng=seed)
-    return [first, split_rows(m, n, first.swapped())] if swap else [first]
+    first = split_rows(m, n, train_size, groups=groups, strata=strata, equal=equal, equal_groups=equal_groups, rng=seed)
+    return [first, split_rows(m, n, first.swapped())] if cross_fit else [first]
 
 
 def take_labels(null: Null, split: Split, m: int) -> Null:

@@ -12,7 +12,7 @@ class Metric(NamedTuple):
 
     name: str
     value: float
-    words: str
+    description: str
     kind: str = "gauge"
 
 
@@ -29,7 +29,7 @@ def write_metrics(metrics: Sequence[Metric], **labels: str) -> str:
     lines = []
     for one in metrics:
         name = f"tellapart_{one.name}"
-        lines += [f"# HELP {name} {one.words}", f"# TYPE {name} {one.kind}", f"{name}{told} {_number(one.value)}"]
+        lines += [f"# HELP {name} {one.description}", f"# TYPE {name} {one.kind}", f"{name}{told} {_number(one.value)}"]
     return "\n".join(lines) + "\n"
 
 

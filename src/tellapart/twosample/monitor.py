@@ -45,17 +45,17 @@ class Monitor(Shown):
     control
         What that means. ``"anytime"``: the probability of a false alarm over a stream without end, by betting: it adds
         up small differences over batches. Bets are learned from the rows before, so that the first batch that differs
-        raises an alarm only if it is large, or altogether different; the next ones do. ``"holm"``: the same for single
-        batches, by spending ``alpha`` over them: one batch that differs enough is an alarm at once. ``"bh"``: the
+        raises an alarm only if it is large, or altogether different; the next ones do. ``"fwer"``: the same for single
+        batches, by spending ``alpha`` over them: one batch that differs enough is an alarm at once. ``"fdr"``: the
         expected share of false ones among the batches that are flagged. `guarantee` says it exactly.
     state
         A JSON file. It is written after each batch, whole or not at all; where it exists, the monitor goes on from it,
         and a batch whose name it knows is not counted again (see `add`).
-    permutations, deep
+    permutations, refine_permutations
         Relabellings for the p-value of a batch, and for one whose p-value is among the smallest possible, so that it
         may be smaller. (Whether it is computed again depends on the first one only, so it stays valid.)
     horizon
-        With ``"holm"``, the number of batches over which half of ``alpha`` is spent.
+        With ``"fwer"``, the number of batches over which half of ``alpha`` is spent.
     schema
         As in `Reference.test`.
     rng
@@ -91,7 +91,7 @@ class Monitor(Shown):
         *,
         state: str | PathLike[str] | None = None,
         permutations: int = 999,
-        deep: int = 9_999,
+        refine_permutations: int = 9_999,
         horizon: int = 50,
         schema: Strictness = "normal",
         rng: RNG = None,
@@ -101,11 +101,20 @@ class Monitor(Shown):
         check_level(alpha)
         if control not in GUARANTEES:
             raise InputError(f"control={control!r} is not known. Choose one of {', '.join(map(repr, GUARANTEES))}.")
-        for name, value in (("permutations", permutations), ("deep", deep), ("horizon", horizon)):
+        for name, value in (
+            ("permutations", permutations),
+            ("refine_permutations", refine_permutations),
+            ("horizon", horizon),
+        ):
             check_draws(value, name)
         self.reference, self.alpha, self.control = reference, alpha, control
         self.state = None if state is None else Path(state).expanduser()
-        self.permutations, self.deep, self.horizon, self.schema = permutations, deep, horizon, schema
+        self.permutations, self.refine_permutations, self.horizon, self.schema = (
+            permutations,
+            refine_permutations,
+            horizon,
+            schema,
+        )
         self.max_memory, self.threads = max_memory, threads
         self.records: list[BatchRecord] = []
         self.bets = Bets(reference)
@@ -159,14 +168,18 @@ class Monitor(Shown):
         with computing(self.max_memory, None, progress, self.threads, title=f"batch {called}") as compute:
             result = self.reference.run(opened, self.permutations, _derive(self.seed, number, 0), compute)
             smallest = result.pvalue * (result.permutations + 1) <= _SMALLEST + 1e-9
-            if smallest and self.control != "anytime" and self.deep > result.permutations == self.permutations:
-                result = self.reference.run(opened, self.deep, _derive(self.seed, number, 1), compute)
+            if (
+                smallest
+                and self.control != "anytime"
+                and self.refine_permutations > result.permutations == self.permutations
+            ):
+                result = self.reference.run(opened, self.refine_permutations, _derive(self.seed, number, 1), compute)
         # Nothing changes before all of it is known and written: an interrupt, or a full disk, leaves what was there.
         bets = self.bets.copy()
         fresh = bets.add(opened, np.random.default_rng(_derive(self.seed, number, 2)))
         pvalues = [*(one.pvalue for one in self.records), result.pvalue]
-        level = spend_levels(pvalues, self.alpha, self.horizon)[-1] if self.control == "holm" else None
-        named = result.named_columns(self.alpha)
+        level = spend_levels(pvalues, self.alpha, self.horizon)[-1] if self.control == "fwer" else None
+        named = result.differing_columns(self.alpha)
         record = BatchRecord(
             number=number,
             name=free_name(self.records, called),
@@ -174,15 +187,15 @@ class Monitor(Shown):
             digest=digest,
             rows=len(opened.rows),
             pvalue=result.pvalue,
-            pvalue_floor=result.pvalue_floor,
+            min_pvalue=result.min_pvalue,
             permutations=result.permutations,
             level=level,
-            capital=bets.capital,
+            evidence=bets.evidence,
             fresh=fresh,
             alarm=self._is_alarm(pvalues, level, bets),
             columns=tuple(describe_finding(one) for one in named),
             deviations=tuple({"kind": d.kind, "column": d.column, "count": d.count} for d in opened.deviations),
-            notes=(*result.notes, *self._notes(level, result.pvalue_floor, bets)),
+            notes=(*result.notes, *self._notes(level, result.min_pvalue, bets)),
         )
         records = [*self.records, record]
         if self.state is not None:
@@ -203,21 +216,21 @@ class Monitor(Shown):
 
     def _is_alarm(self, pvalues: list[float], level: float | None, bets: Bets) -> bool:
         if self.control == "anytime":
-            return bets.capital >= 1 / self.alpha * (1 - 1e-12)
-        if self.control == "bh":
+            return bets.evidence >= 1 / self.alpha * (1 - 1e-12)
+        if self.control == "fdr":
             return flag_history(pvalues, self.alpha)[-1]
         return rejects(pvalues[-1], level or 1e-300)
 
     def _notes(self, level: float | None, floor: float, bets: Bets) -> list[str]:
         if self.control == "anytime" and not bets.left:
             return ["All rows of the reference have been bet on: no more can be learned. Fit one that keeps more rows."]
-        if level is not None and level < min(floor, 1 / (self.deep + 1)):
-            least = 1 / (self.deep + 1)
+        if level is not None and level < min(floor, 1 / (self.refine_permutations + 1)):
+            least = 1 / (self.refine_permutations + 1)
             return [
                 Note(
                     f"The smallest attainable p-value is {least:.2g}, but the level is {level:.2g}.",
-                    "Raise {deep}.",
-                    deep=...,
+                    "Raise {refine_permutations}.",
+                    refine_permutations=...,
                 )
             ]
         return []
@@ -229,8 +242,8 @@ class Monitor(Shown):
 
     @property
     def alarms(self) -> list[BatchRecord]:
-        """Batches for alarm: with ``"bh"`` those flagged now, else those that raised one when they came."""
-        if self.control != "bh":
+        """Batches for alarm: with ``"fdr"`` those flagged now, else those that raised one when they came."""
+        if self.control != "fdr":
             return [one for one in self.records if one.alarm]
         flags = flag_history([one.pvalue for one in self.records], self.alpha)
         return [one for one, flag in zip(self.records, flags, strict=True) if flag]
@@ -251,7 +264,7 @@ class Monitor(Shown):
         """One batch in a line."""
         told = ""
         if self.control == "anytime":
-            told = f", evidence {record.capital:.3g} so far (an alarm from {1 / self.alpha:g} on)"
+            told = f", evidence {record.evidence:.3g} so far (an alarm from {1 / self.alpha:g} on)"
         elif record.level is not None:
             told = f", level {record.level:.3g}"
         verdict = f"{'ALARM' if record in self.alarms else 'no alarm'}; p = {record.pvalue:.4g}"
@@ -280,7 +293,7 @@ class Monitor(Shown):
             "alpha": self.alpha,
             "control": self.control,
             "guarantee": self.guarantee,
-            "capital": self.bets.capital,
+            "evidence": self.bets.evidence,
             "fresh": self.bets.left,
             "alarms": [one.name for one in self.alarms],
             "batches": [one.to_dict() for one in self.records],
@@ -293,7 +306,7 @@ class Monitor(Shown):
         return json.dumps(self.to_dict(), allow_nan=False)
 
     def to_html(self, path: str | PathLike[str], command: str | None = None) -> None:
-        """Write a page with the history: p-values, capital, and which columns drifted when."""
+        """Write a page with the history: p-values, evidence, and which columns drifted when."""
         from ..report import history
 
         history.write(self, path, command)
@@ -312,7 +325,7 @@ class Monitor(Shown):
             Metric("alarms", len(self.alarms), "Batches for alarm."),
             Metric("alarm", int(last in self.alarms), "Whether the last batch is for alarm."),
             Metric("pvalue", math.nan if last is None else last.pvalue, "P-value of the last batch."),
-            Metric("capital", self.bets.capital, "Capital of the bets, an e-value."),
+            Metric("evidence", self.bets.evidence, "Evidence against no change, an e-value."),
             Metric("rows", 0 if last is None else last.rows, "Rows of the last batch."),
             Metric("columns_named", 0 if last is None else len(last.columns), "Columns named in the last batch."),
         )

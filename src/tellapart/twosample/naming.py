@@ -44,7 +44,7 @@ def adjust_columns(
     tested = [
         k
         for k, (part, unit) in enumerate(zip(parts, units, strict=True))
-        if (part.pvalue if unit.gap is None else part.pvalue_alone) <= ADJUSTED
+        if (part.pvalue if unit.gap is None else part.pvalue_unadjusted) <= ADJUSTED
     ]
     labels = np.repeat(np.arange(len(mixed.points)), [len(part) for part in mixed.points])[pooled.order]
     groups, strata = (
@@ -61,8 +61,8 @@ def adjust_columns(
     found = list(parts)
     for k in tested:
         # Of a column with missing values, the p-value by itself is that of the values that are there.
-        alone = parts[k].pvalue_alone if units[k].gap is None else float(single[k])
-        found[k] = replace(parts[k], pvalue=max(parts[k].pvalue, adjusted[k]), pvalue_alone=alone)
+        alone = parts[k].pvalue_unadjusted if units[k].gap is None else float(single[k])
+        found[k] = replace(parts[k], pvalue=max(parts[k].pvalue, adjusted[k]), pvalue_unadjusted=alone)
     return tuple(found)
 
 

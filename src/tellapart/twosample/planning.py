@@ -181,7 +181,7 @@ def plan(
     alpha: float = 0.05,
     repetitions: int = 40,
     permutations: int = 199,
-    keep: Iterable[Any] | bool | None = None,
+    keep_columns: Iterable[Any] | bool | None = None,
     rng: RNG = None,
     max_memory: MemoryLike = None,
     threads: int | None = None,
@@ -207,7 +207,7 @@ def plan(
         How many samples are drawn at each of four sizes.
     permutations
         Of each test.
-    keep, rng, max_memory, threads, progress, **reading
+    keep_columns, rng, max_memory, threads, progress, **reading
         As in `two_sample_test`.
 
     Notes
@@ -231,7 +231,7 @@ def plan(
     check_draws(permutations)
     seed = seed_of(rng)
     options = check_reading({"rng": seed, "max_memory": max_memory, **reading}, plan)
-    mixed = open_mixed([X, Y], ("X", "Y"), options, keep=check_keep(keep))
+    mixed = open_mixed([X, Y], ("X", "Y"), options, keep=check_keep(keep_columns))
     m, n = (len(part) for part in mixed.points)
     if min(m, n) < _FEWEST:
         raise InputError(f"A pilot needs at least {_FEWEST} rows of each sample, but has {m} and {n}.")

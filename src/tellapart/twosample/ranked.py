@@ -63,7 +63,7 @@ class RelativeTest:
         Their names.
     difference, error, z
         MMD² of the farther less that of the closer, its standard error, and their ratio.
-    pvalue_alone, pvalue
+    pvalue_unadjusted, pvalue
         Two-sided, of this pair by itself, and adjusted for all pairs (Holm).
     """
 
@@ -72,7 +72,7 @@ class RelativeTest:
     difference: float
     error: float
     z: float
-    pvalue_alone: float
+    pvalue_unadjusted: float
     pvalue: float
 
 
@@ -149,7 +149,7 @@ class RankResult(Shown):
 
     @property
     def order(self) -> tuple[str, ...]:
-        """The names, the closest to the reference first. `words` says which of it is sure."""
+        """The names, the closest to the reference first. `description` says which of it is sure."""
         return tuple(model.name for model in self.models)
 
     @property
@@ -159,7 +159,7 @@ class RankResult(Shown):
         return {name: tuple(other for other in self.order if (name, other) in sure) for name in self.order}
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """The ranking in words, with only what is sure."""
         beats = self.beats
         tiers = _tiers(self.order, beats)
@@ -179,7 +179,7 @@ class RankResult(Shown):
     def summary(self) -> str:
         """What was found, in plain words."""
         width = max(map(len, self.order))
-        lines = [self.words, f"  {'':{width}}  MMD² from the reference   AUC"]
+        lines = [self.description, f"  {'':{width}}  MMD² from the reference   AUC"]
         for model in self.models:
             auc = "" if model.auc is None else f"{model.auc:.3f} ± {model.auc_error:.3f}"
             lines.append(f"  {model.name:{width}}  {model.mmd2:.4g} ± {model.error:.2g}".ljust(width + 29) + auc)
@@ -193,7 +193,7 @@ class RankResult(Shown):
         hidden = ("witness", "images")
         return stamp("rank") | {
             "order": list(self.order),
-            "words": self.words,
+            "description": self.description,
             "models": [{k: v for k, v in vars(model).items() if k not in hidden} for model in self.models],
             "pairs": [dict(vars(one)) for one in self.pairs],
             "scales": [
@@ -220,7 +220,7 @@ class RankResult(Shown):
         ranking.write(self, path, command)
 
     def __repr__(self) -> str:
-        return f"RankResult({' < '.join(self.order)}: {self.words})"
+        return f"RankResult({' < '.join(self.order)}: {self.description})"
 
 
 def _tiers(order: Sequence[str], beats: dict[str, tuple[str, ...]]) -> list[list[str]] | None:

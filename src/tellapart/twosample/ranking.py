@@ -52,10 +52,10 @@ def rank(
     kernel: Any = None,
     *,
     alpha: float = 0.05,
-    train: float = 0.5,
+    train_size: float = 0.5,
     learning: Mapping[str, Any] | None = None,
-    measures: bool = True,
-    keep: Iterable[Any] | bool | None = None,
+    diagnostics: bool = True,
+    keep_columns: Iterable[Any] | bool | None = None,
     features: Callable[[Tensor], Any] | None = None,
     rng: RNG = None,
     max_memory: MemoryLike = None,
@@ -82,14 +82,14 @@ def rank(
         together, on a part of the rows that is not tested.
     alpha
         The level at which models count as told apart, all pairs together.
-    train
+    train_size
         The share of rows that a kernel is learned from.
     learning
         More arguments for `fit_kernel`.
-    measures
+    diagnostics
         Also tell how Gaussians of single bandwidths rank the models, and how well a classifier (a kernel ridge
         regression) separates each from the reference: a note says where these disagree.
-    keep
+    keep_columns
         As in `two_sample_test`.
     features
         A function or module applied to the rows, whose output is compared: an embedding of images.
@@ -116,14 +116,14 @@ def rank(
     >>> result = ta.rank(real, {"good": rng.normal(size=(300, 2)), "bad": rng.normal(size=(200, 2)) + 1}, rng=0)
     >>> result.order
     ('good', 'bad')
-    >>> print(result.words)
+    >>> print(result.description)
     good is closer to the reference than bad.
     """
     start, seed = time.perf_counter(), seed_of(rng)
     check_level(alpha)
     names, data = _split_names(models)
     options = check_reading({"features": features, "rng": seed, "max_memory": max_memory, **reading}, rank)
-    mixed = open_mixed([reference, *data], ("reference", *names), options, at_least=4, keep=check_keep(keep))
+    mixed = open_mixed([reference, *data], ("reference", *names), options, at_least=4, keep=check_keep(keep_columns))
     more = [
         note
         for name, given, part in zip(names, data, mixed.points[1:], strict=True)
@@ -132,14 +132,14 @@ def rank(
     if kernel is None or isinstance(kernel, str):
         mixed = _on_one_scale(mixed)
     with computing(max_memory, None, progress, threads, title="rank") as compute, torch.no_grad():
-        tested, given, how = _choose_kernel(mixed.points, kernel, train, learning, seed, compute)
-        bandwidths = _bandwidths(tested[0], seed) if measures or given is None else []
+        tested, given, how = _choose_kernel(mixed.points, kernel, train_size, learning, seed, compute)
+        bandwidths = _bandwidths(tested[0], seed) if diagnostics or given is None else []
         chosen = Mixture(bandwidths) if given is None else given
-        parts = len(data) * (2 if measures else 1)
+        parts = len(data) * (2 if diagnostics else 1)
         phases = [compute.phase(k, parts) for k in range(parts)]
         sums = _sums(chosen, tested, phases[: len(data)])
-        scales = _by_scale(tested, names, alpha, bandwidths, phases[len(data) :]) if measures else []
-        separated = _separate(mixed.points, names, seed, compute.here()) if measures else {}
+        scales = _by_scale(tested, names, alpha, bandwidths, phases[len(data) :]) if diagnostics else []
+        separated = _separate(mixed.points, names, seed, compute.here()) if diagnostics else {}
         found = [
             _describe(name, one, separated.get(name), len(rows), (tested[0], points), mixed.image_shape)
             for name, one, rows, points in zip(names, sums, mixed.points[1:], tested[1:], strict=True)
@@ -191,7 +191,7 @@ def _on_one_scale(mixed: Mixed) -> Mixed:
 
 
 def _choose_kernel(
-    points: Sequence[Points], kernel: Any, train: float, learning: Any, seed: int, compute: Compute
+    points: Sequence[Points], kernel: Any, train_size: float, learning: Any, seed: int, compute: Compute
 ) -> tuple[list[Points], Kernel | None, str | None]:
     """The rows that are tested, the kernel (None if it is the one that is not chosen), and what was learned."""
     if kernel is None:
@@ -203,14 +203,14 @@ def _choose_kernel(
         return list(points), found, None
     if kernel not in LEARNED:
         raise InputError(f"kernel={kernel!r} is not known. Choose one of {', '.join(map(repr, LEARNED))}.")
-    if not 0 < train < 1:
-        raise InputError(f"train must be a share between 0 and 1, but is {train!r}.")
+    if not 0 < train_size < 1:
+        raise InputError(f"train_size must be a share between 0 and 1, but is {train_size!r}.")
     settings = Settings.from_mapping("t", learning)
     draws = np.random.default_rng(seed)
     learned, tested = [], []
     for part in points:
         order = draws.permutation(len(part))
-        cut = round(train * len(part))
+        cut = round(train_size * len(part))
         if cut < 8 or len(part) - cut < 4:
             raise InputError(
                 f"A kernel is learned from at least 8 rows of each sample, and 4 are tested, of {len(part)}."
@@ -280,7 +280,7 @@ def _compare(names: Sequence[str], sums: Sequence[Sums]) -> list[RelativeTest]:
         pvalue = _two_sided(z, relative.degrees)
         error = float(relative.positive_variance) ** 0.5
         found.append(RelativeTest(names[a], names[b], abs(float(relative.difference)), error, z, pvalue, pvalue))
-    adjusted = holm([one.pvalue_alone for one in found])
+    adjusted = holm([one.pvalue_unadjusted for one in found])
     return [replace(one, pvalue=p) for one, p in zip(found, adjusted, strict=True)]
 
 

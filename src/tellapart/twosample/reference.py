@@ -74,7 +74,7 @@ class Reference:
         cls,
         X: Any,
         *,
-        keep: int | None = None,
+        max_kept_rows: int | None = None,
         keep_columns: Iterable[Any] | bool | None = None,
         features: Callable[[Tensor], Any] | None = None,
         rng: RNG = None,
@@ -89,7 +89,7 @@ class Reference:
         ----------
         X
             At least 16 rows: anything that `read` takes. Rows of .npy and zarr files may be more than fit into memory.
-        keep
+        max_kept_rows
             How many rows are kept at the most: by default 65,536, and fewer where rows are wide. Up to 16,384 of them a
             batch is compared with; an anytime-valid `Monitor` uses each once, and goes on for longer with more.
         keep_columns
@@ -107,9 +107,9 @@ class Reference:
 
         Notes
         -----
-        A saved reference holds rows of yours: up to ``keep`` rows as numbers, up to 768 more as landmarks, the sorted
-        values of each column of up to 16,384 rows (every fourth of them where there are more rows), and the texts that
-        occur in each column of text (up to 10,000).
+        A saved reference holds rows of the data: up to ``max_kept_rows`` rows as numbers, up to 768 more as landmarks,
+        the sorted values of each column of up to 16,384 rows (every fourth of them where there are more rows), and the
+        texts that occur in each column of text (up to 10,000).
 
         Examples
         --------
@@ -118,11 +118,11 @@ class Reference:
         >>> reference = ta.Reference.fit(rng.normal(size=(2000, 3)), rng=0)
         >>> reference.test(rng.normal(size=(100, 3)), rng=0).reject(0.01)
         False
-        >>> reference.test(rng.normal(size=(100, 3)) + [0, 0.8, 0], rng=0).named(0.01)
+        >>> reference.test(rng.normal(size=(100, 3)) + [0, 0.8, 0], rng=0).differing_columns(0.01).names
         ('1',)
         """
         seed = seed_of(rng)
-        check_count(keep, "keep")
+        check_count(max_kept_rows, "max_kept_rows")
         options = check_reading({"features": features, "rng": seed, "max_memory": max_memory, **reading}, cls.fit)
         opened, left_out = open_reference(X, options, check_keep(keep_columns))
         if len(opened) < FEWEST:
@@ -134,7 +134,7 @@ class Reference:
             fitted = min(sketch_rows(len(opened), most_numbers(opened), compute), len(opened) // 4)
             schema, points, notes = Schema.fit(opened, order[:fitted], options, left_out)
             sketch = _take(points, order[:fitted])
-            most = keep or max(LEAST, min(KEEP, KEEP_NUMBERS // schema.width))
+            most = max_kept_rows or max(LEAST, min(KEEP, KEEP_NUMBERS // schema.width))
             kept = _take(points, order[fitted : fitted + most])
             constants = {} if schema.image_shape is not None else find_constants(sketch, schema)
             layout = layout_of(schema, constants)
@@ -184,7 +184,7 @@ class Reference:
         opened = self.open(batch, name, schema)
         with computing(max_memory, None, progress, threads, title="Reference.test") as compute:
             result = self.run(opened, permutations, seed, compute)
-        warn_of_floor(result.pvalue_floor)
+        warn_of_floor(result.min_pvalue)
         return result
 
     def open(self, batch: Any, name: str = "batch", schema: Strictness = "normal") -> Batch:

@@ -28,8 +28,8 @@ class TestResult(Shown):
     statistic, statistic_name
         The unbiased estimate of MMD² (for ``null="paired"`` the paired one); or the difference of means of a witness.
     pvalue
-        The p-value: at least `pvalue_floor`, never 0.
-    pvalue_floor
+        The p-value: at least `min_pvalue`, never 0.
+    min_pvalue
         The smallest p-value that this test can give: by the number of draws, and by that of distinct relabellings.
     null_distribution
         The statistic under relabelling (or, for nulls that are not exact, draws from an approximation).
@@ -51,7 +51,7 @@ class TestResult(Shown):
 
     statistic: float
     pvalue: float
-    pvalue_floor: float
+    min_pvalue: float
     null_distribution: np.ndarray[Any, Any] = field(repr=False)
     null: str
     exact: bool
@@ -104,7 +104,7 @@ class TestResult(Shown):
 
     def __repr__(self) -> str:
         kind = "exact" if self.exact else "asymptotic"
-        at_floor = " (the smallest possible)" if self.pvalue <= self.pvalue_floor * (1 + 1e-9) else ""
+        at_floor = " (the smallest possible)" if self.pvalue <= self.min_pvalue * (1 + 1e-9) else ""
         kernel = repr(self.kernel)
         kernel = kernel if "\n" not in kernel else type(self.kernel).__name__
         return (
@@ -136,7 +136,7 @@ class LearnedTest(Shown):
     pvalue
         The p-value of the whole: with swapped halves, the two p-values combined.
     halves
-        What was learned where, and its test: one `SplitResult`, or two with ``swap=True``.
+        What was learned where, and its test: one `SplitResult`, or two with ``cross_fit=True``.
     combination, exact
         How two p-values were combined, and whether the test is exact at every sample size.
     seed
@@ -159,9 +159,9 @@ class LearnedTest(Shown):
         return iter((self.statistic, self.pvalue))
 
     @property
-    def pvalue_floor(self) -> float:
+    def min_pvalue(self) -> float:
         """The smallest p-value that this test can give: with swapped halves, the smallest ones combined."""
-        floors = [half.test.pvalue_floor for half in self.halves]
+        floors = [half.test.min_pvalue for half in self.halves]
         return floors[0] if self.combination is None else COMBINATIONS[self.combination](floors)
 
     @property
@@ -209,7 +209,7 @@ class LearnedTest(Shown):
             {"split": h.split.to_dict(), "history": _plain(asdict(h.history)), "test": h.test.to_dict()}
             for h in self.halves
         ]
-        kept = ("pvalue", "pvalue_floor", "statistic", "statistic_name", "combination", "exact", "seed", "seconds")
+        kept = ("pvalue", "min_pvalue", "statistic", "statistic_name", "combination", "exact", "seed", "seconds")
         found = {name: getattr(self, name) for name in kept}
         return stamp("learned_test") | found | {"halves": halves, "notes": list(self.notes)}
 

@@ -50,7 +50,7 @@ def null_distribution(result: Any, *, alpha: float = 0.05, bins: int | None = No
     if math.isfinite(threshold):
         ax.axvline(threshold, color="0.45", ls="--", lw=1.2, label=f"threshold at level {alpha / halves:g}")
     low, high, beyond = range_of_null(draws, threshold, one.statistic)
-    p = p_sentence(test.pvalue, test.pvalue_floor)
+    p = p_sentence(test.pvalue, test.min_pvalue)
     if beyond:
         ax.set_xlim(low, high)
         far_arrow(ax, ACCENT, f"observed {number(one.statistic)}, far beyond, {p}", one.statistic < low)

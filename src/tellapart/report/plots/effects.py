@@ -74,8 +74,8 @@ def columns_of(result: Any) -> Findings:
     """The columns of a result; findings are what they are."""
     if isinstance(result, (Findings, Finding)):
         return result if isinstance(result, Findings) else Findings([result])
-    found: Findings = result.columns if isinstance(result, Comparison) else result.coordinates
-    return found
+    columns: Findings = result.columns
+    return columns
 
 
 def pixels_of(result: Any, alpha: float) -> PixelMap | None:

@@ -57,18 +57,18 @@ def ranking(result: RankResult, *, ax: Axes | None = None) -> Axes:
 
 
 def monitor(result: Monitor, *, ax: Axes | None = None) -> Axes:
-    """A stream of batches: the capital of the bets and its limit, or with other controls the p-values."""
+    """A stream of batches: the evidence of the bets and its limit, or with other controls the p-values."""
     ax = new_axes(ax)
     if not result.records:
         return say_empty(ax, "no batches yet")
     betting = result.control == "anytime"
-    values = [one.capital if betting else one.pvalue for one in result.records]
+    values = [one.evidence if betting else one.pvalue for one in result.records]
     places = [one.number for one in result.records]
-    ax.plot(places, values, "-" if betting else "o", color=ACCENT, label="capital" if betting else "p-value")
+    ax.plot(places, values, "-" if betting else "o", color=ACCENT, label="evidence" if betting else "p-value")
     if betting:
         ax.axhline(1 / result.alpha, color="0.45", ls="--", lw=1.2, label=f"alarm at {1 / result.alpha:g}")
     alarms = result.alarms
-    heights = [one.capital if betting else one.pvalue for one in alarms]
+    heights = [one.evidence if betting else one.pvalue for one in alarms]
     ax.scatter([one.number for one in alarms], heights, color=Y_COLOUR, zorder=3, label="alarm" if alarms else None)
     ax.set_yscale("log")
     names = short_names([one.name for one in result.records])

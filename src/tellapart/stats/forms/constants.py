@@ -36,8 +36,8 @@ PAIRS_EXPONENT, KERNELS_EXPONENT, COLUMNS_EXPONENT, FLAT = 4.0, 2.0, 1.5, 1.0
 #: and of pairs are multiplied by n / (n + HALF_WEIGHT) for n of them: what few columns have, a kernel sees as well. A
 #: single column counts as a kernel does: its six cosines are fewer to choose from than bandwidths are.
 HALF_WEIGHT = 4
-WEIGHTS = {"kernel": 2.5, "coordinates": 1.0, "pairs": 1.0, "components": 1.0, "given": 2.5}
-IMAGE_WEIGHTS = {"kernel": 1.0, "coordinates": 1.0, "patches": 2.0, "given": 2.0}
+WEIGHTS = {"kernel": 2.5, "columns": 1.0, "pairs": 1.0, "components": 1.0, "given": 2.5}
+IMAGE_WEIGHTS = {"kernel": 1.0, "columns": 1.0, "patches": 2.0, "given": 2.0}
 #: Weights of the largest column and of all columns together, of tables and of images; and likewise of pairs.
 COLUMN_WEIGHTS, PIXEL_WEIGHTS, PAIR_WEIGHTS = (1.0, 1.0), (1.0, 4.0), (8.0, 1.0)
 #: Where scores of families are aligned: two upper quantiles over the labellings, and the steepest that it may get.

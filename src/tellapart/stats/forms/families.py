@@ -54,7 +54,7 @@ class Part:
         What differs most: ``"location"``, ``"scale"``, ``"shape"``, ``"share"`` (of a category) or ``"dependence"``.
     sign
         1 if there is more of it in the second sample, -1 if less, 0 if that has no meaning.
-    pvalue, pvalue_alone
+    pvalue, pvalue_unadjusted
         Adjusted for all parts, and by itself.
     """
 
@@ -62,14 +62,14 @@ class Part:
     kind: str
     sign: int
     pvalue: float
-    pvalue_alone: float
+    pvalue_unadjusted: float
 
 
 class Answer(NamedTuple):
     """The score of a family for every labelling, the form that carries the observed one, and the parts it looked at."""
 
     score: Array
-    carrier: str
+    strongest_statistic: str
     parts: tuple[Part, ...] = ()
 
 
@@ -101,12 +101,12 @@ class Judge:
         best = int(np.argmax(np.where(varies, scores[:, self.observed], -1)))
         return Answer(power_mean(scores[varies], KERNELS_EXPONENT), names[best])
 
-    def coordinates(self) -> Answer | None:
+    def columns(self) -> Answer | None:
         """The family of single columns: each of them, and all together."""
         own: list[Array] = []
         kinds: list[_Described] = []
         together = None
-        for member in self.of_family("coordinates"):
+        for member in self.of_family("columns"):
             scores, described, shared = self._numbers(member, self.plan.numeric.tolist())
             own.append(scores)
             kinds += described
@@ -142,8 +142,10 @@ class Judge:
         if together is None:
             return single
         both = np.stack([align(single.score), align(together.score)])
-        carrier = max((both[0, self.observed], single.carrier), (both[1, self.observed], together.carrier))[1]
-        return Answer(power_mean(both, FLAT, weights), carrier, single.parts)
+        strongest_statistic = max(
+            (both[0, self.observed], single.strongest_statistic), (both[1, self.observed], together.strongest_statistic)
+        )[1]
+        return Answer(power_mean(both, FLAT, weights), strongest_statistic, single.parts)
 
     def pairs(self) -> Answer | None:
         """The family of pairs of columns: each of them, and their sum."""
@@ -249,8 +251,8 @@ class Judge:
         scores = np.concatenate(found)
         if not len(scores):
             return None
-        carrier = names[int(np.argmax(scores[:, self.observed]))]
-        return Answer(power_mean(scores, FLAT), f"all {what}: {carrier}")
+        strongest = names[int(np.argmax(scores[:, self.observed]))]
+        return Answer(power_mean(scores, FLAT), f"all {what}: {strongest}")
 
 
 def _plainest(scores: Array) -> Array:

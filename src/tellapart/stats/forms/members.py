@@ -148,7 +148,7 @@ class CoordinateFamily:
     """Rank cosines of single columns."""
 
     ranks: Ranks
-    name: str = "coordinates"
+    name: str = "columns"
 
     @property
     def columns(self) -> int:

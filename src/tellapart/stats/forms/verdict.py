@@ -37,7 +37,7 @@ class FamilyVerdict:
     """A family: its own exact p-value, and the form that carried it."""
 
     pvalue: float
-    carrier: str
+    strongest_statistic: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class Verdict:
         The combined score of the observed labelling, its rank, and the scores of the others.
     families
         Each family by itself, the one that says most first.
-    coordinates, pairs
+    columns, pairs
         Columns and pairs of columns, with adjusted p-values.
     left_out
         Columns that were too many to be looked at one by one.
@@ -60,7 +60,7 @@ class Verdict:
     pvalue: float
     null_distribution: Array
     families: dict[str, FamilyVerdict] = field(default_factory=dict)
-    coordinates: tuple[Part, ...] = ()
+    columns: tuple[Part, ...] = ()
     pairs: tuple[Part, ...] = ()
     left_out: int = 0
 
@@ -112,7 +112,7 @@ def judge_rows(
 
 def conclude(judge: Judge, answers: dict[str, Answer | None]) -> Verdict:
     """What everything comes to: the answers of kernel families, and those of columns, pairs and components."""
-    others = {"coordinates": judge.coordinates(), "pairs": judge.pairs(), "components": judge.components()}
+    others = {"columns": judge.columns(), "pairs": judge.pairs(), "components": judge.components()}
     known = {family: answer for family, answer in (answers | others).items() if answer is not None}
     labellings, left_out = judge.contrasts.labellings, judge.plan.left_out
     if not known:
@@ -121,7 +121,7 @@ def conclude(judge: Judge, answers: dict[str, Answer | None]) -> Verdict:
     aligned = {family: align(answer.score) for family, answer in known.items()}
     total = power_mean(np.stack(list(aligned.values())), FLAT, [weights[family] for family in known])
     families = {
-        family: FamilyVerdict(float(rank_pvalue(known[family].score, observed)), known[family].carrier)
+        family: FamilyVerdict(float(rank_pvalue(known[family].score, observed)), known[family].strongest_statistic)
         for family in sorted(known, key=lambda family: -aligned[family][observed])
     }
     return Verdict(
@@ -129,7 +129,7 @@ def conclude(judge: Judge, answers: dict[str, Answer | None]) -> Verdict:
         pvalue=float(rank_pvalue(total, observed)),
         null_distribution=np.delete(total, observed),
         families=families,
-        coordinates=known["coordinates"].parts if "coordinates" in known else (),
+        columns=known["columns"].parts if "columns" in known else (),
         pairs=known["pairs"].parts if "pairs" in known else (),
         left_out=left_out,
     )
@@ -141,8 +141,8 @@ def _weights(answers: dict[str, Answer]) -> dict[str, float]:
     for family, answer in answers.items():
         if answer.parts:
             weights[family] *= len(answer.parts) / (len(answer.parts) + HALF_WEIGHT)
-    if "coordinates" in answers and len(answers["coordinates"].parts) == 1:
-        weights["coordinates"] = weights["kernel"]
+    if "columns" in answers and len(answers["columns"].parts) == 1:
+        weights["columns"] = weights["kernel"]
     return weights
 
 

@@ -1,0 +1,37 @@
+"""The classes of results, for annotations and ``isinstance``; the functions of `tellapart` return them."""
+
+from .criticism import Comparison, Exemplar, Notice, Slice, Weights
+from .learning import History, Selection, Split
+from .stats.estimators import Estimate
+from .twosample import (
+    EquivalenceResult,
+    KSampleResult,
+    LearnedTest,
+    Monitor,
+    Plan,
+    RankResult,
+    SplitResult,
+    TestResult,
+    TwoSampleResult,
+)
+
+__all__ = [
+    "Comparison",
+    "EquivalenceResult",
+    "Estimate",
+    "Exemplar",
+    "History",
+    "KSampleResult",
+    "LearnedTest",
+    "Monitor",
+    "Notice",
+    "Plan",
+    "RankResult",
+    "Selection",
+    "Slice",
+    "Split",
+    "SplitResult",
+    "TestResult",
+    "TwoSampleResult",
+    "Weights",
+]

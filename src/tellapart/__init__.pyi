@@ -19,6 +19,9 @@ from . import (
     testing as testing,
     twosample as twosample,
 )
+from ._util.errors import (
+    InputError as InputError,
+)
 from .criticism import (
     Comparison as Comparison,
     Exemplar as Exemplar,

@@ -29,9 +29,11 @@ def parser() -> ArgumentParser:
 
 @pytest.mark.parametrize("name", ODD)
 def test_names_of_columns_are_never_rewritten(name: str, parser: ArgumentParser) -> None:
-    said = explain(InputError(f"X has no column {name!r}.", "Correct {columns}.", columns=...), parser)
+    said = explain(
+        InputError("unknown-column", f"X has no column {name!r}.", "Correct {columns}.", columns=...), parser
+    )
     assert said == f"X has no column {name!r}. Correct --columns."
-    note = Note(f"{name!r} counts the rows.", "To compare it, give {keep}.", keep=name)
+    note = Note("column-left-out", f"{name!r} counts the rows.", "To compare it, give {keep}.", keep=name)
     assert str(note) == f"{name!r} counts the rows. To compare it, give keep={name!r}."
     assert spell_notes(f"x\nNote: {note}", parser, [note]).startswith(
         f"x\nNote: {name!r} counts the rows. To compare it, "
@@ -55,7 +57,7 @@ def test_commands_print_odd_names_as_they_are(
 
 
 def test_a_note_is_text_that_knows_its_arguments(parser: ArgumentParser) -> None:
-    note = Note("It is left out.", "Give {keep} or {max_rows}.", keep="id", max_rows=...)
+    note = Note("column-left-out", "It is left out.", "Give {keep} or {max_rows}.", keep="id", max_rows=...)
     for one in (note, pickle.loads(pickle.dumps(note))):
         assert one == "It is left out. Give keep='id' or max_rows=."
         assert one.message(lambda name, _: name) == "It is left out. Give keep or max_rows."

@@ -138,7 +138,12 @@ def compare(
     check_level(alpha)
     if kernel is not None:
         if not (isinstance(test, str) and test == "auto"):
-            raise InputError("test and kernel are two names of one argument.", "Give {test} alone.", test=...)
+            raise InputError(
+                "conflicting-arguments",
+                "test and kernel are two names of one argument.",
+                "Give {test} alone.",
+                test=...,
+            )
         test = kernel
     automatic = isinstance(test, str) and test == "auto"
     of_automatic = AutomaticOptions(paired, kernels)
@@ -184,8 +189,8 @@ def _check_unused(options: AutomaticOptions | LearnedOptions) -> None:
         return
     problem = f"{' and '.join(odd)} {'is an option' if len(odd) == 1 else 'are options'} of"
     if isinstance(options, LearnedOptions):
-        raise InputError(f"{problem} a learned test.", "Name one with {test}.", test="ard")
-    raise InputError(f"{problem} the automatic test.", "Leave {test} out.", test=...)
+        raise InputError("option-of-another-test", f"{problem} a learned test.", "Name one with {test}.", test="ard")
+    raise InputError("option-of-another-test", f"{problem} the automatic test.", "Leave {test} out.", test=...)
 
 
 def _is_default(value: Any, default: Any) -> bool:

@@ -79,18 +79,33 @@ def test_names_that_the_command_line_knows_are_those_of_the_library():
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        (InputError("X has gaps.", "Give {missing}.", missing="drop"), "X has gaps. Give --missing drop."),
-        (InputError("Too large.", "Give {max_rows}.", max_rows=1000), "Too large. Give --max-rows 1000."),
         (
-            InputError("Sizes differ.", "{image_size} helps.", image_size=(8, 9)),
+            InputError("missing-values", "X has gaps.", "Give {missing}.", missing="drop"),
+            "X has gaps. Give --missing drop.",
+        ),
+        (
+            InputError("file-too-large", "Too large.", "Give {max_rows}.", max_rows=1000),
+            "Too large. Give --max-rows 1000.",
+        ),
+        (
+            InputError("image-sizes-differ", "Sizes differ.", "{image_size} helps.", image_size=(8, 9)),
             "Sizes differ. --image-size 8x9 helps.",
         ),
-        (InputError("Lacks 'a b'.", "Give {drop}.", drop=["a b", "c"]), "Lacks 'a b'. Give --drop 'a b,c'."),
-        (InputError("No.", "Use {columns} or {drop}.", columns=..., drop=...), "No. Use --columns or --drop."),
-        (InputError("No.", "Give {rng}.", rng=3), "No. Give --seed 3."),
+        (
+            InputError("columns-differ", "Lacks 'a b'.", "Give {drop}.", drop=["a b", "c"]),
+            "Lacks 'a b'. Give --drop 'a b,c'.",
+        ),
+        (
+            InputError("unknown-choice", "No.", "Use {columns} or {drop}.", columns=..., drop=...),
+            "No. Use --columns or --drop.",
+        ),
+        (InputError("unknown-choice", "No.", "Give {rng}.", rng=3), "No. Give --seed 3."),
         # What this command has no flag for is said as in Python.
-        (InputError("No.", "Give {null}.", null="wild"), "No. Give null='wild'."),
-        (InputMemoryError("8 GB.", "Give {max_memory}.", max_memory="9GB"), "8 GB. Give --max-memory 9GB."),
+        (InputError("unknown-choice", "No.", "Give {null}.", null="wild"), "No. Give null='wild'."),
+        (
+            InputMemoryError("not-enough-memory", "8 GB.", "Give {max_memory}.", max_memory="9GB"),
+            "8 GB. Give --max-memory 9GB.",
+        ),
         (ValueError("two\nlines"), "two lines"),
         (ValueError(), "ValueError"),
         (KeyError("x"), "KeyError: 'x'. Set TELLAPART_DEBUG=1 to see where."),

@@ -39,9 +39,13 @@ def parser() -> ArgumentParser:
 
 @pytest.mark.parametrize("name", ODD)
 def test_names_of_columns_are_never_rewritten(name: str, parser: ArgumentParser) -> None:
-    said = explain(InputError(f"X has no column {name!r}.", "Correct {columns}.", columns=...), parser)
+    said = explain(
+        InputError("unknown-column", f"X has no column {name!r}.", "Correct {columns}.", columns=...), parser
+    )
     assert said == f"X has no column {name!r}. Correct --columns."
-    note = Note(f"{name!r} counts the rows.", "To compare it, give {keep_columns}.", keep_columns=name)
+    note = Note(
+        "column-left-out", f"{name!r} counts the rows.", "To compare it, give {keep_columns}.", keep_columns=name
+    )
     assert str(note) == f"{name!r} counts the rows. To compare it, give keep_columns={name!r}."
     assert spell_notes(f"x\nNote: {note}", parser, [note]).startswith(
         f"x\nNote: {name!r} counts the rows. To compare it, "
@@ -67,7 +71,9 @@ def test_commands_print_odd_names_as_they_are(
 
 
 def test_a_note_is_text_that_knows_its_arguments(parser: ArgumentParser) -> None:
-    note = Note("It is left out.", "Give {keep_columns} or {max_rows}.", keep_columns="id", max_rows=...)
+    note = Note(
+        "column-left-out", "It is left out.", "Give {keep_columns} or {max_rows}.", keep_columns="id", max_rows=...
+    )
     for one in (note, pickle.loads(pickle.dumps(note))):
         assert one == "It is left out. Give keep_columns='id' or max_rows=."
         assert one.message(lambda name, _: name) == "It is left out. Give keep_columns or max_rows."

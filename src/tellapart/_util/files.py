@@ -127,13 +127,13 @@ def read_json(path: str | PathLike[str], what: str, **argument: Any) -> Any:
     advice = "".join(f"Give another {{{name}}}." for name in argument)
     place = Path(path).expanduser()
     if not place.is_file():
-        raise InputError(f"{what} is not a file.", advice, **argument)
+        raise InputError("not-a-file", f"{what} is not a file.", advice, **argument)
     if _PARSED * place.stat().st_size > available_memory():
-        raise InputMemoryError(f"{what} is larger than what can be read here.", advice, **argument)
+        raise InputMemoryError("file-too-large", f"{what} is larger than what can be read here.", advice, **argument)
     try:
         return json.loads(place.read_bytes())
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{what} is no JSON: {error}.", advice, **argument) from None
+        raise InputError("damaged-file", f"{what} is no JSON: {error}.", advice, **argument) from None
 
 
 def write_tensors(path: str | PathLike[str], tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
@@ -147,20 +147,22 @@ def read_tensors(path: str | PathLike[str], what: str) -> tuple[dict[str, Tensor
     """Read what `write_tensors` wrote; ``what`` it should be is said where it is not."""
     place = Path(path).expanduser()
     if not place.is_file():
-        raise InputFileError(f"{printable(str(path))} is not there, or not a file.")
+        raise InputFileError("file-not-found", f"{printable(str(path))} is not there, or not a file.")
     if place.stat().st_size > available_memory() // 2:
-        raise InputMemoryError(f"{printable(str(path))} is larger than what can be read here.")
+        raise InputMemoryError("file-too-large", f"{printable(str(path))} is larger than what can be read here.")
     # Read, not mapped: a mapped file that is cut short meanwhile would end the process.
     content = place.read_bytes()
     try:
         tensors = load(content)
         metadata = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")]).get("__metadata__") or {}
     except (SafetensorError, ValueError, KeyError) as error:
-        raise InputError(f"{printable(str(path))} is not a safetensors file, or damaged: {error}.") from None
+        raise InputError(
+            "damaged-file", f"{printable(str(path))} is not a safetensors file, or damaged: {error}."
+        ) from None
     try:
         facts = json.loads(metadata["tellapart"])
     except (KeyError, TypeError, ValueError, RecursionError):
-        raise InputError(f"{printable(str(path))} is a safetensors file, but not {what}.") from None
+        raise InputError("wrong-file-kind", f"{printable(str(path))} is a safetensors file, but not {what}.") from None
     # Copies: tensors in one block of memory are not aligned, and sums over them may round another way.
     return {name: tensor.clone() for name, tensor in tensors.items()}, facts
 

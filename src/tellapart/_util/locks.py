@@ -37,5 +37,5 @@ def open_lock(path: Path) -> IO[str]:
     number = os.open(path, os.O_RDWR | os.O_CREAT | careful, 0o666)
     if not stat.S_ISREG(os.fstat(number).st_mode):
         os.close(number)
-        raise InputError(f"{printable(str(path))} is not a file.")
+        raise InputError("not-a-file", f"{printable(str(path))} is not a file.")
     return os.fdopen(number, "r+")

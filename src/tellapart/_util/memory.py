@@ -33,6 +33,7 @@ def memory_budget(max_memory: Any) -> int:
         match = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*([a-z]*)\s*", max_memory.lower())
         if match is None or match[2] not in _UNITS:
             raise InputError(
+                "invalid-memory-size",
                 f"{max_memory!r} is not a size of memory.",
                 "{max_memory} takes bytes, or a size such as 500MB.",
                 max_memory=...,
@@ -41,13 +42,17 @@ def memory_budget(max_memory: Any) -> int:
     if isinstance(max_memory, bool) or not isinstance(max_memory, (int, float, np.integer, np.floating)):
         kind = type(max_memory).__name__
         raise InputTypeError(
+            "invalid-memory-size",
             f"A size of memory is a number of bytes or a string such as '500MB', not of type {kind}.",
             "Correct {max_memory}.",
             max_memory=...,
         )
     if not max_memory > 0:
         raise InputError(
-            f"{max_memory:g} bytes of memory are too few.", "{max_memory} must be positive.", max_memory=...
+            "invalid-memory-size",
+            f"{max_memory:g} bytes of memory are too few.",
+            "{max_memory} must be positive.",
+            max_memory=...,
         )
     return int(min(float(max_memory), 2.0**62))
 

@@ -59,12 +59,12 @@ class Records:
                 lengths = np.array([len(part) for part in value])
                 return {"arrays": _keep(np.concatenate(value), tensors), "lengths": _keep(lengths, tensors)}
             return [self._pack(part, tensors) for part in value]
-        raise InputTypeError(f"An object of class {kind} cannot be saved.")
+        raise InputTypeError("cannot-be-saved", f"An object of class {kind} cannot be saved.")
 
     def unpack(self, facts: Any, tensors: Mapping[str, Tensor], depth: int = 0) -> Any:
         """The value again; a complaint about anything that `pack` would not have written. Lists become tuples."""
         if depth > _DEEPEST:
-            raise InputError(f"Its header is nested more than {_DEEPEST} deep.")
+            raise InputError("damaged-file", f"Its header is nested more than {_DEEPEST} deep.")
         if facts is None or isinstance(facts, (bool, int, float, str)):
             return facts
         if isinstance(facts, list):
@@ -76,7 +76,7 @@ class Records:
         if keys == {"arrays", "lengths"}:
             whole, lengths = (_find(tensors, facts[key]).numpy() for key in ("arrays", "lengths"))
             if whole.ndim != 1 or lengths.dtype != np.int64 or lengths.min() < 0 or lengths.sum() != len(whole):
-                raise InputError("Its arrays do not have the lengths that its header says.")
+                raise InputError("damaged-file", "Its arrays do not have the lengths that its header says.")
             return tuple(np.split(whole, np.cumsum(lengths)[:-1]))
         if keys == {"dtype"} and facts["dtype"] in _DTYPES:
             return _DTYPES[facts["dtype"]]
@@ -85,14 +85,16 @@ class Records:
         if keys == {"class", "fields"} and isinstance(facts["class"], str) and isinstance(facts["fields"], dict):
             kind = self.classes.get(facts["class"])
             if kind is None or set(facts["fields"]) != set(_fields(kind)):
-                raise InputError(f"It holds a {facts['class']!r} that is not known here: it is of another version.")
+                raise InputError(
+                    "other-version", f"It holds a {facts['class']!r} that is not known here: it is of another version."
+                )
             values = {key: self.unpack(part, tensors, depth + 1) for key, part in facts["fields"].items()}
             hints = get_type_hints(kind)
             odd = next((key for key, value in values.items() if not fits(value, hints[key])), None)
             if odd is not None:
-                raise InputError(f"Its {odd} of a {facts['class']} is not of the right type.")
+                raise InputError("damaged-file", f"Its {odd} of a {facts['class']} is not of the right type.")
             return kind(**values)
-        raise InputError("Its header says what is not understood.")
+        raise InputError("damaged-file", "Its header says what is not understood.")
 
 
 def fits(value: Any, hint: Any) -> bool:
@@ -133,8 +135,8 @@ def _keep(value: Tensor | np.ndarray[Any, Any], tensors: dict[str, Tensor]) -> s
 
 def _find(tensors: Mapping[str, Tensor], name: Any) -> Tensor:
     if not isinstance(name, str) or name not in tensors:
-        raise InputError("Its header names a tensor that is not there.")
+        raise InputError("damaged-file", "Its header names a tensor that is not there.")
     found = tensors[name]
     if found.is_floating_point() and not bool(torch.isfinite(found).all()):
-        raise InputError("It holds numbers that are not finite.")
+        raise InputError("damaged-file", "It holds numbers that are not finite.")
     return found

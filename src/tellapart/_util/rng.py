@@ -27,5 +27,6 @@ def seed_of(rng: Any) -> int:
     if isinstance(rng, (int, np.integer)) and not isinstance(rng, bool) and rng >= 0:
         return int(rng)
     raise InputTypeError(
-        f"rng must be a whole number from 0 up, a torch.Generator or a numpy.random.Generator, but is {rng!r}."
+        "invalid-seed",
+        f"rng must be a whole number from 0 up, a torch.Generator or a numpy.random.Generator, but is {rng!r}.",
     )

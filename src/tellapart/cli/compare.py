@@ -109,10 +109,13 @@ def run(options: argparse.Namespace) -> int:
     x, y = options.A, options.B
     if options.names is not None and len(options.names) != 2:
         given = "1 name" if len(options.names) == 1 else f"{len(options.names)} names"
-        raise InputError(f"There are two samples, but {given}.", "Give two with {names}.", names=...)
+        raise InputError(
+            "wrong-number-of-names", f"There are two samples, but {given}.", "Give two with {names}.", names=...
+        )
     check_names(options.names or ())
     if options.kernel is not None and options.test not in ("auto", options.kernel):
         raise InputError(
+            "conflicting-arguments",
             f"--test {options.test} and --kernel {options.kernel} are two names of one option.",
             "Give {test} alone.",
             test=...,

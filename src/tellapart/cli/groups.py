@@ -38,10 +38,18 @@ def run(options: argparse.Namespace) -> int:
     from ..twosample import k_sample_test
 
     if options.by is None:
-        raise InputError("There is one sample only.", "Give a second one, or {by} to compare groups of it.", by=...)
+        raise InputError(
+            "wrong-number-of-samples",
+            "There is one sample only.",
+            "Give a second one, or {by} to compare groups of it.",
+            by=...,
+        )
     if options.B is not None:
         raise InputError(
-            "The groups of one table are compared, but there are two.", "Give one, or leave out {by}.", by=...
+            "wrong-number-of-samples",
+            "The groups of one table are compared, but there are two.",
+            "Give one, or leave out {by}.",
+            by=...,
         )
     refuse_ignored(options, _OF_TWO, "is for two samples, and --by compares the groups of one table")
     check_level(options.alpha)

@@ -68,7 +68,7 @@ def refuse_ignored(
     usual = options.parser.get_default
     for name in names:
         if name in given_options(options) or getattr(options, name) != usual(name):
-            raise InputError(f"--{name.replace('_', '-')} {why}.", advice, **advised)
+            raise InputError("ignored-option", f"--{name.replace('_', '-')} {why}.", advice, **advised)
 
 
 def names(text: str) -> list[str]:
@@ -88,7 +88,7 @@ def check_names(given: Sequence[str]) -> None:
     from .._util.errors import InputError
 
     if len(set(given)) < len(given) or not all(given):
-        raise InputError("Names must be unique and non-empty.", "Correct {names}.", names=...)
+        raise InputError("invalid-names", "Names must be unique and non-empty.", "Correct {names}.", names=...)
 
 
 def image_size(text: str) -> tuple[int, ...]:
@@ -232,7 +232,9 @@ def check_page(path: Path) -> None:
     from .._util.files import check_writable
 
     if path.suffix.lower() not in ("", ".html", ".htm"):
-        raise InputError(f"The report is an HTML page, but {str(path)!r} ends in {path.suffix}. Call it .html.")
+        raise InputError(
+            "wrong-suffix", f"The report is an HTML page, but {str(path)!r} ends in {path.suffix}. Call it .html."
+        )
     check_writable(path, "The report")
 
 

@@ -32,16 +32,23 @@ def check_distinct(inputs: Paths, outputs: Paths) -> None:
     for k, (name, path) in enumerate(written):
         for other, source in read:
             if is_same(path, source):
-                raise InputError(f"{name} would overwrite {other}: both are {str(path)!r}.", "Write to another file.")
+                raise InputError(
+                    "output-overwrites-input",
+                    f"{name} would overwrite {other}: both are {str(path)!r}.",
+                    "Write to another file.",
+                )
             if _is_part(path, source):
                 raise InputError(
+                    "output-inside-input",
                     f"{name} would write {str(path)!r} into {other}, the folder {str(source)!r}, whose contents are "
                     "read.",
                     "Write to another folder.",
                 )
         for other, target in written[:k]:
             if is_same(path, target):
-                raise InputError(f"{other} and {name} are the same file: {str(path)!r}.", "Give each its own.")
+                raise InputError(
+                    "same-file-twice", f"{other} and {name} are the same file: {str(path)!r}.", "Give each its own."
+                )
 
 
 def is_same(a: Path, b: Path) -> bool:

@@ -91,7 +91,10 @@ def _names(options: argparse.Namespace) -> list[str]:
     models = f"{len(options.models)} model{'s' * (len(options.models) != 1)}"
     if len(given) != len(options.models):
         raise InputError(
-            f"There are {models}, but {len(given)} in --names.", "Give one for each with {names}.", names=...
+            "wrong-number-of-names",
+            f"There are {models}, but {len(given)} in --names.",
+            "Give one for each with {names}.",
+            names=...,
         )
     check_names(given)
     return given

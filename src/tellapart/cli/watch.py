@@ -138,11 +138,11 @@ def run(options: argparse.Namespace) -> int:
                     name, key = _identify(new, options.state, options.overwritten)
                     found.append(monitor.add(existing(new), name, key=key, progress=progress))
                 except InputError as error:  # the next file may be a good one
-                    if "name" in error.options:  # which a file has already
+                    if error.id == "repeated-batch":  # files have no name= to correct
                         advice = (
                             "" if options.overwritten else "If each new batch replaces this file, give {overwritten}."
                         )
-                        error = InputError(error.problem, advice, overwritten=True)
+                        error = InputError(error.id, error.problem, advice, overwritten=True)
                     complain(explain(error, options.parser))
                     refused += 1
         finally:

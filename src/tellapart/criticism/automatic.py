@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from .._util.errors import Note
 from ..data import Encoding, Points, Sample, Source, reindex
 from ..data.arrays import Array
 from ..data.mixed import Mixed, display_names, mix_sources
@@ -30,7 +31,9 @@ from .weights import learn_pixel_weights
 
 T = TypeVar("T")
 
-_WITHOUT_SLICES = "Kinds of rows were not looked for, which needs scikit-learn: pip install 'tellapart[report]'."
+_WITHOUT_SLICES = Note(
+    "slices-need-extra", "Kinds of rows were not looked for, which needs scikit-learn: pip install 'tellapart[report]'."
+)
 
 
 @dataclass(frozen=True, eq=False)

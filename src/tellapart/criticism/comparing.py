@@ -177,8 +177,8 @@ def _check_unused(options: AutomaticOptions | LearnedOptions) -> None:
         return
     problem = f"{' and '.join(odd)} {'is an option' if len(odd) == 1 else 'are options'} of"
     if isinstance(options, LearnedOptions):
-        raise InputError(f"{problem} a learned test.", "Name one with {test}.", test="ard")
-    raise InputError(f"{problem} the automatic test.", "Leave {test} out.", test=...)
+        raise InputError("option-of-another-test", f"{problem} a learned test.", "Name one with {test}.", test="ard")
+    raise InputError("option-of-another-test", f"{problem} the automatic test.", "Leave {test} out.", test=...)
 
 
 def _is_default(value: Any, default: Any) -> bool:

@@ -63,12 +63,15 @@ def compare_cost(
     check_reach(permutations, alpha, tests=1 + cross_fit)
     if isinstance(test, str) and test == "auto":
         raise InputError(
+            "nothing-to-estimate",
             "The automatic test takes time that is linear in the rows: there is nothing to estimate.",
             "Name a learned test with {test}.",
             test="ard",
         )
     if isinstance(test, str) and test == "witness":
-        raise InputError("A witness is tested without tiles, in a moment: there is nothing to estimate.")
+        raise InputError(
+            "nothing-to-estimate", "A witness is tested without tiles, in a moment: there is nothing to estimate."
+        )
     reading = check_options(
         columns=columns,
         drop=drop,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from .._util.errors import InputError, note_after
+from .._util.errors import InputError, Note, note_after
 from ..data import Encoding, Sample, Source
 from ..data.arrays import Array
 from ..data.labels import take_label_columns
@@ -118,11 +118,15 @@ def check_items(items: Any, sources: tuple[Source, Source]) -> Labels | None:
     if items is None:
         return None
     if not isinstance(items, (tuple, list)) or len(items) != 2:
-        raise InputError("items must be a pair of lists, one for each sample, or the name of a column.")
+        raise InputError(
+            "invalid-items", "items must be a pair of lists, one for each sample, or the name of a column."
+        )
     first, second = (np.asarray(part, dtype=object) for part in items)
     for part, source in zip((first, second), sources, strict=True):
         if part.ndim != 1 or len(part) <= int(source.numbers.max(initial=-1)):
-            raise InputError(f"items must have one for each row of {source.label}, but has {len(part)}.")
+            raise InputError(
+                "wrong-number-of-items", f"items must have one for each row of {source.label}, but has {len(part)}."
+            )
     return first, second
 
 
@@ -172,5 +176,5 @@ def _as_single(sample: Sample) -> Sample:
 
 def _note_drawn(source: Source, limit: int) -> Source:
     drawn = source.numbers.max() >= limit
-    note = f"{limit:,} rows were drawn at random."
+    note = Note("rows-drawn", f"{limit:,} rows were drawn at random.")
     return replace(source, notes=(note, *source.notes)) if drawn else source

@@ -32,32 +32,38 @@ def as_array(data: Any, name: str) -> Array:
     if isinstance(data, Tensor):
         return _from_tensor(data, name)
     if type(data).__module__.startswith("scipy.sparse"):
-        raise InputTypeError(f"{name} is sparse. Make it dense with {name}.toarray().")
+        raise InputTypeError("sparse-array", f"{name} is sparse. Make it dense with {name}.toarray().")
     if np.ma.is_masked(data):
-        raise InputError(f"{name} has masked values. Remove those rows, or fill them with {name}.filled(…).")
+        raise InputError(
+            "masked-values", f"{name} has masked values. Remove those rows, or fill them with {name}.filled(…)."
+        )
     if isinstance(data, (str, bytes)):
-        raise InputTypeError(f"{name} is a string ({data[:40]!r}). Give the array itself.")
+        raise InputTypeError("not-an-array", f"{name} is a string ({data[:40]!r}). Give the array itself.")
     try:
         array = np.asarray(data)
     except ValueError:
-        raise InputError(f"{name} has rows of different lengths. Give every row the same coordinates.") from None
+        raise InputError(
+            "ragged-rows", f"{name} has rows of different lengths. Give every row the same coordinates."
+        ) from None
     if array.dtype.kind == "f" and isinstance(data, (list, tuple)) and np.abs(array).max(initial=0.0) >= 2**53:
         array = np.asarray(data, object)  # NumPy has rounded whole numbers where some are floats, or negative
     if array.dtype.kind == "O":
         array = _from_objects(array, name)
     if array.dtype.kind not in "biufc":
-        raise InputTypeError(f"{name} must hold numbers, but holds {array.dtype}. Encode text and dates as numbers.")
+        raise InputTypeError(
+            "not-numbers", f"{name} must hold numbers, but holds {array.dtype}. Encode text and dates as numbers."
+        )
     if array.dtype.kind == "c":
-        raise InputTypeError(f"{name} {_COMPLEX}")
+        raise InputTypeError("complex-numbers", f"{name} {_COMPLEX}")
     return array
 
 
 def check_dense_real(values: Tensor, name: str) -> None:
     """Complain about tensors that are sparse or complex."""
     if values.is_complex():
-        raise InputTypeError(f"{name} {_COMPLEX}")
+        raise InputTypeError("complex-numbers", f"{name} {_COMPLEX}")
     if values.is_sparse or values.layout != torch.strided:
-        raise InputTypeError(f"{name} is sparse. Make it dense with {name}.to_dense().")
+        raise InputTypeError("sparse-array", f"{name} is sparse. Make it dense with {name}.to_dense().")
 
 
 def iterate_blocks(array: Array) -> Iterator[tuple[slice, Array]]:
@@ -108,27 +114,29 @@ def _as_float(value: int) -> float:
 
 def _merged(name: str, first: int, second: int) -> InputError:
     return InputError(
+        "indistinct-integers",
         f"{name} has whole numbers beyond 2**53 that floats cannot tell apart, such as {first} and {second}. Leave "
-        "them out if they are identifiers, or subtract an offset."
+        "them out if they are identifiers, or subtract an offset.",
     )
 
 
 def check_rows(shape: tuple[int, ...], name: str) -> None:
     """There must be rows, and something in them."""
     if not shape:
-        raise InputError(f"{name} is a single number. Give one row for each point.")
+        raise InputError("not-rows", f"{name} is a single number. Give one row for each point.")
     if shape[0] == 0:
-        raise InputError(f"{name} is empty: it has no rows.")
+        raise InputError("no-rows", f"{name} is empty: it has no rows.")
     if 0 in shape:
-        raise InputError(f"{name} has {shape[0]} rows but no columns (shape {tuple(shape)}).")
+        raise InputError("no-columns", f"{name} has {shape[0]} rows but no columns (shape {tuple(shape)}).")
 
 
 def non_finite_error(
     name: str, what: str, count: int, total: int, first: tuple[int, int], advice: str = _REMOVE, **options: Any
 ) -> InputError:
     """The complaint about values that are not finite numbers."""
+    id = "missing-values" if what == "NaN" else "infinite-values"
     where = f"the first at row {first[0]}, column {first[1]}"
-    return InputError(f"{name} has {count} {what} among its {total} values, {where}.", advice, **options)
+    return InputError(id, f"{name} has {count} {what} among its {total} values, {where}.", advice, **options)
 
 
 def too_large(row: int, column: int) -> str:
@@ -168,8 +176,9 @@ def _from_objects(array: Array, name: str) -> Array:
     for item in array.flat:
         if isinstance(item, (str, bytes)) or not isinstance(item, (int, float, np.number, np.bool_)):
             raise InputTypeError(
+                "not-numbers",
                 f"{name} must hold numbers, but holds {item!r:.80} ({type(item).__name__}). "
-                "Encode text and dates as numbers, and give every row the same coordinates."
+                "Encode text and dates as numbers, and give every row the same coordinates.",
             )
     check_whole((int(item) for item in array.flat if isinstance(item, (int, np.integer))), name)
     return array.astype(np.float64)

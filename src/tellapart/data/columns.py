@@ -288,6 +288,7 @@ def concatenate_columns(parts: Sequence[Column]) -> Column:
 
 def _unreadable(name: str, label: str, what: str) -> InputTypeError:
     return InputTypeError(
+        "unreadable-column",
         f"{label} has a column {name!r} that holds values of type {what}.",
         "Leave it out with {drop}, or make numbers or text of it.",
         drop=[name],

@@ -44,7 +44,7 @@ def blobs(
     torch.Size([100, 2])
     """
     if not ratio >= 1:
-        raise InputError(f"ratio must be at least 1, but is {ratio!r}.")
+        raise InputError("out-of-range", f"ratio must be at least 1, but is {ratio!r}.")
     draws = np.random.default_rng(seed_of(rng))
     correlation = (ratio - 1) / (ratio + 1)
     shapes = (np.eye(2), np.linalg.cholesky(np.array([[1, correlation], [correlation, 1]])))
@@ -85,7 +85,7 @@ def hdgm(m: int, n: int | None = None, d: int = 10, *, rng: RNG = None) -> tuple
     torch.Size([100, 5])
     """
     if d < 2:
-        raise InputError(f"d must be at least 2, but is {d!r}.")
+        raise InputError("out-of-range", f"d must be at least 2, but is {d!r}.")
     centres = np.stack([np.zeros(d), np.full(d, 0.5)])
     plain = np.broadcast_to(np.eye(d), (2, d, d))
     correlated = plain.copy()
@@ -122,11 +122,13 @@ def perturbed_uniform(
     (torch.Size([200, 2]), True)
     """
     if perturbations < 1:
-        raise InputError(f"perturbations must be at least 1, but is {perturbations!r}.")
+        raise InputError("out-of-range", f"perturbations must be at least 1, but is {perturbations!r}.")
     factor = amplitude * math.floor(10 * math.exp(d)) / 10 / perturbations
     highest = factor * math.exp(-d)
     if not 0 <= highest <= 1:
-        raise InputError(f"amplitude must be between 0 and {amplitude / highest:.3f}, but is {amplitude!r}.")
+        raise InputError(
+            "out-of-range", f"amplitude must be between 0 and {amplitude / highest:.3f}, but is {amplitude!r}."
+        )
     draws = np.random.default_rng(seed_of(rng))
     X = draws.random((m, d))
     signs = draws.choice([-1, 1], size=(perturbations,) * d)
@@ -199,9 +201,9 @@ def underrepresented(
     images, labels = torch.as_tensor(images), np.asarray(labels)
     kinds, frequencies = np.unique(labels, return_counts=True)
     if digit not in kinds:
-        raise InputError(f"digit={digit!r} is not among the labels {kinds.tolist()}.")
+        raise InputError("unknown-value", f"digit={digit!r} is not among the labels {kinds.tolist()}.")
     if not 0 <= share <= 1:
-        raise InputError(f"share must be between 0 and 1, but is {share!r}.")
+        raise InputError("out-of-range", f"share must be between 0 and 1, but is {share!r}.")
     draws = np.random.default_rng(seed_of(rng))
     thinned = frequencies * np.where(kinds == digit, share, 1.0)
     counts = [
@@ -212,7 +214,8 @@ def underrepresented(
         k = short[0]
         wanted = counts[0][k] + counts[1][k]
         raise InputError(
-            f"{wanted} images of {kinds[k]} are needed, but there are {frequencies[k]}. Ask for fewer rows."
+            "too-few-rows",
+            f"{wanted} images of {kinds[k]} are needed, but there are {frequencies[k]}. Ask for fewer rows.",
         )
     rows: tuple[list[Any], list[Any]] = [], []
     for kind, in_x, in_y in zip(kinds, *counts, strict=True):
@@ -248,7 +251,7 @@ def shuffled_column(
     m = len(table) // 2 if m is None else m
     n = m if n is None else n
     if m + n > len(table):
-        raise InputError(f"{m} + {n} rows are needed, but the table has {len(table)}.")
+        raise InputError("too-few-rows", f"{m} + {n} rows are needed, but the table has {len(table)}.")
     draws = np.random.default_rng(seed_of(rng))
     order = torch.from_numpy(draws.permutation(len(table)))
     X, Y = table[order[:m]], table[order[m : m + n]]

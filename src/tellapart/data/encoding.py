@@ -111,10 +111,12 @@ class Encoding:
     ) -> Encoding:
         """`fit` for sources that are matched already."""
         if standardise not in ("auto", True, False):
-            raise InputError(f"standardise={standardise!r} is not known. Choose 'auto', True or False.")
+            raise InputError(
+                "unknown-choice", f"standardise={standardise!r} is not known. Choose 'auto', True or False."
+            )
         rows = tuple(_index(given, source) for given, source in ((rows_x, x), (rows_y, y)))
         if not len(rows[0]) + len(rows[1]):
-            raise InputError("rows_x and rows_y are both empty: there is nothing to fit the encoding on.")
+            raise InputError("no-rows", "rows_x and rows_y are both empty: there is nothing to fit the encoding on.")
         if x.features is None and isinstance(x.content, Table) and isinstance(y.content, Table):
             return cls._fit_table(x.content, y.content, (rows[0], rows[1]), bool(standardise))
         return cls._fit_matrix(x, y, (rows[0], rows[1]), standardise)
@@ -204,10 +206,13 @@ class Encoding:
             for name, part in zip(self.source_columns, self.parts, strict=True):
                 column = by_name.get(name)
                 if column is None:
-                    raise InputError(f"{source.label} lacks the column {name!r} that the encoding was fitted on.")
+                    raise InputError(
+                        "columns-differ", f"{source.label} lacks the column {name!r} that the encoding was fitted on."
+                    )
                 if (column.kind == "text") != isinstance(part, Levels) and not column.missing.all():
                     raise InputError(
-                        f"{source.label} has {column.kind} in {name!r}, unlike the rows the encoding was fitted on."
+                        "column-types-differ",
+                        f"{source.label} has {column.kind} in {name!r}, unlike the rows the encoding was fitted on.",
                     )
             return [
                 self._column_writer(part, by_name[n]) for part, n in zip(self.parts, self.source_columns, strict=True)
@@ -215,7 +220,9 @@ class Encoding:
         matrix, numbers = _matrix(source, self), self.parts[0]
         right = matrix.shape[1:] == (self.image_shape or (len(self.source_columns),))
         if not right or not isinstance(numbers, Numbers):
-            raise InputError(f"{source.label} does not have rows of the shape that the encoding was fitted on.")
+            raise InputError(
+                "shapes-differ", f"{source.label} does not have rows of the shape that the encoding was fitted on."
+            )
         return [lambda rows, out: numbers.write(matrix[rows].reshape(len(rows), -1), out)]
 
     @staticmethod
@@ -254,7 +261,9 @@ def _matrix(source: Source, encoding: Encoding | None = None) -> Array:
         return content.values
     values = content.to_matrix()
     if values is None:
-        raise InputError(f"{source.label} is a table with text or dates, but the encoding was fitted on numbers.")
+        raise InputError(
+            "kinds-differ", f"{source.label} is a table with text or dates, but the encoding was fitted on numbers."
+        )
     return values
 
 

@@ -34,7 +34,7 @@ def apply_features(
     of shape (n, d).
     """
     if not callable(function):
-        raise InputTypeError(f"features must be a function or an nn.Module, but is {function!r}.")
+        raise InputTypeError("wrong-type", f"features must be a function or an nn.Module, but is {function!r}.")
     module = function if isinstance(function, nn.Module) else None
     weight = next((p for p in module.parameters() if p.is_floating_point()), None) if module is not None else None
     dtype, device = (torch.float32, None) if weight is None else (weight.dtype, weight.device)
@@ -59,7 +59,9 @@ def apply_features(
         for part in training:
             part.training = True
     if len({part.shape[1] for part in parts}) > 1:
-        raise InputError(f"The features have different numbers of coordinates for different rows of {label}.")
+        raise InputError(
+            "invalid-features", f"The features have different numbers of coordinates for different rows of {label}."
+        )
     found = torch.cat(parts)
     check_finite(found.numpy(), f"The output of the features for {label}", advice="Correct the function.")
     return found
@@ -75,7 +77,9 @@ def name_outputs(function: Any, width: int, texts: list[str]) -> tuple[str, ...]
         return tuple(f"feature {k}" for k in range(width))
     names = tuple(shorten(printable(str(name)), _LONGEST_NAME) for name in (given(texts) if callable(given) else given))
     if len(names) != width:
-        raise InputError(f"The features name {len(names)} outputs, but give {width} numbers for each row.")
+        raise InputError(
+            "invalid-features", f"The features name {len(names)} outputs, but give {width} numbers for each row."
+        )
     return names
 
 
@@ -88,24 +92,35 @@ def features_differ(path: Any, fitted: str | None, given: str | None) -> InputEr
     r.tellapart was fitted with embed, which is not stored: give the same features=.
     """
     if fitted is None:
-        return InputError(f"{path} was fitted without features.", "Leave out {features}.", features=...)
+        return InputError(
+            "features-differ", f"{path} was fitted without features.", "Leave out {features}.", features=...
+        )
     wrong = "" if given is None else f", not with {given}"
     if fitted in _NAMED:
-        return InputError(f"{path} was fitted with {fitted}{wrong}:", "give {features}.", features=_NAMED[fitted])
+        return InputError(
+            "features-differ", f"{path} was fitted with {fitted}{wrong}:", "give {features}.", features=_NAMED[fitted]
+        )
     stored = ", which is not stored" if given is None else wrong
-    return InputError(f"{path} was fitted with {fitted}{stored}:", "give the same {features}.", features=...)
+    return InputError(
+        "features-differ", f"{path} was fitted with {fitted}{stored}:", "give the same {features}.", features=...
+    )
 
 
 def _check_output(output: Any, rows: int, label: str) -> Tensor:
     """The output as floats of shape (rows, coordinates)."""
     if not isinstance(output, (Tensor, np.ndarray)):
-        raise InputTypeError(f"The features must be a tensor or an array, but are of type {type(output).__name__}.")
+        raise InputTypeError(
+            "invalid-features", f"The features must be a tensor or an array, but are of type {type(output).__name__}."
+        )
     values = torch.as_tensor(output).detach().cpu()
     if values.ndim == 0 or len(values) != rows:
         raise InputError(
+            "invalid-features",
             f"The features must have one row for each row, but for {rows} rows of {label} their shape is "
-            f"{tuple(values.shape)}."
+            f"{tuple(values.shape)}.",
         )
     if values.is_complex() or values[0].numel() == 0:
-        raise InputError(f"The features must be numbers, but are {values.dtype} of shape {tuple(values.shape)}.")
+        raise InputError(
+            "invalid-features", f"The features must be numbers, but are {values.dtype} of shape {tuple(values.shape)}."
+        )
     return values.reshape(rows, -1).to(torch.float64 if values.dtype == torch.float64 else torch.float32)

@@ -78,8 +78,9 @@ def _as_narwhals(narwhals: Any, data: Any, label: str) -> Any:
         return narwhals.from_native(data)
     except TypeError:
         raise InputTypeError(
+            "unknown-data",
             f"{label} is of type {type(data).__module__}.{type(data).__qualname__}, which is not known. Give a "
-            "DataFrame, a path or an array."
+            "DataFrame, a path or an array.",
         ) from None
 
 
@@ -115,6 +116,7 @@ def _column(narwhals: Any, name: str, series: Any, label: str) -> Column:
         return Column(name, "number", np.full(len(series), np.nan), single=True)  # nothing has no type
     if dtype.is_nested() or dtype == narwhals.Binary:
         raise InputTypeError(
+            "unreadable-column",
             f"{label} has a column {name!r} that holds values of type {dtype}.",
             "Leave it out with {drop}, or make numbers or text of it.",
             drop=[name],

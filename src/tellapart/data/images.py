@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .._util.errors import InputError
+from .._util.errors import InputError, Note
 from .arrays import Array, iterate_blocks
 
 #: Below this a side is more likely a few coordinates than an image.
@@ -124,6 +124,7 @@ def as_images(array: Array, label: str, image_shape: Any = None) -> Images | Non
         shape = check_shape(image_shape)
         if int(np.prod(shape)) != array[0].size:
             raise InputError(
+                "wrong-image-shape",
                 f"The rows of {label} have {array[0].size} numbers, but images of {' × '.join(map(str, shape))} have "
                 f"{int(np.prod(shape))} pixels.",
                 "Correct {image_shape}.",
@@ -156,11 +157,12 @@ def note_odd_pixels(pixels: Any, shape: tuple[int, ...]) -> tuple[str, ...]:
     low, high = float(values.min()), float(values.max())
     if (low >= -1 and high <= 255) or bool((values == np.rint(values)).all()):
         return ()
-    return (
+    text = (
         f"Rows of shape {shape[0]} × {shape[1]} are taken for images of so many pixels, though values from {low:.3g} "
         f"to {high:.3g} are unusual in images. If they are sequences of vectors, such as hidden states of tokens, "
-        "compare their means, X.mean(1), or all numbers of a row, X.reshape(len(X), -1).",
+        "compare their means, X.mean(1), or all numbers of a row, X.reshape(len(X), -1)."
     )
+    return (Note("unusual-pixels", text),)
 
 
 def match_ranges(first: Images, second: Images) -> tuple[Images, Images]:
@@ -195,6 +197,7 @@ def check_shape(image_shape: Any) -> tuple[int, ...]:
     coloured = len(shape) == 3 and (shape[0] in (1, 3) or shape[2] in (1, 3))
     if not (len(shape) == 2 or coloured) or min(shape) < 1:
         raise InputError(
+            "invalid-image-shape",
             f"{image_shape!r} is not the shape of an image.",
             "{image_shape} takes a height and a width, with 1 or 3 colors before or after them.",
             image_shape=...,
@@ -212,6 +215,7 @@ def check_size(image_size: Any) -> tuple[int, int] | None:
         height = width = 0
     if min(height, width) < 1:
         raise InputError(
+            "invalid-image-size",
             f"{image_size!r} is not the size of an image.",
             "{image_size} takes a height and a width in pixels.",
             image_size=...,

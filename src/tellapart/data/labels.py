@@ -81,7 +81,9 @@ def take_labels(
     source = open_source(data, name, replace(wanted, image_shape=None, image_size=None))
     if isinstance(source.content, Table):
         if len(source.content.columns) > 1:
-            raise InputError(f"{source.label} has vectors in {column!r}, which cannot say {_LABELS[kind]}.")
+            raise InputError(
+                "unusable-labels", f"{source.label} has vectors in {column!r}, which cannot say {_LABELS[kind]}."
+            )
         found = source.content.columns[0]
         if options.missing != "drop":
             _check_complete(source.label, found, kind)
@@ -102,6 +104,7 @@ def check_labels(labels: Any, kind: str) -> None:
     gaps = count_missing(labels)
     if gaps:
         raise InputError(
+            "missing-labels",
             f"{kind} has {gaps:,} missing values, but is to say {_LABELS[kind]}.",
             f"{{{kind}}} needs a value for every row: fill these in, or remove the rows.",
             **{kind: ...},
@@ -112,6 +115,7 @@ def _check_complete(label: str, column: Column, kind: str) -> None:
     """Complain of a column of labels with gaps."""
     if column.missing.any():
         raise InputError(
+            "missing-labels",
             f"{label} has {int(column.missing.sum())} missing values in {column.name!r}, which is to say "
             f"{_LABELS[kind]}.",
             f"{{{kind}}} needs a value in every row: fill these in, or drop rows with gaps by {{missing}}.",

@@ -105,11 +105,12 @@ class Stored(Lazy):
         if bad:
             row, column = min((int(index[i]), j) for i, j in bad)
             raise InputError(
-                f"{self.label} has NaN or infinite values, one at row {row}, column {column}. Remove or impute them."
+                "non-finite-values",
+                f"{self.label} has NaN or infinite values, one at row {row}, column {column}. Remove or impute them.",
             )
         large = (values.flatten(1).abs() > LARGEST).nonzero().tolist()
         row, column = min((int(index[i]), j) for i, j in large)
-        raise InputError(f"{self.label} has {too_large(row, column)}")
+        raise InputError("values-too-large", f"{self.label} has {too_large(row, column)}")
 
     def __repr__(self) -> str:
         return f"Lazy({self.label}, shape={self.shape}, dtype={self.dtype})"

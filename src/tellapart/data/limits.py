@@ -15,12 +15,14 @@ def check_memory(need: float, label: str, limit: int | None, advice: str, **opti
     free = available_memory()
     if limit is not None and limit < free and need > limit:
         raise InputMemoryError(
+            "not-enough-memory",
             f"{label} would take about {format_bytes(need)} of memory, but {format_bytes(limit)} are allowed.",
             advice,
             **options,
         )
     if need > free:
         raise InputMemoryError(
+            "not-enough-memory",
             f"{label} would take about {format_bytes(need)} of memory, but {format_bytes(free)} are free.",
             advice,
             **options,
@@ -44,5 +46,5 @@ def check_count(value: Any, name: str) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise InputError(f"{name} must be a whole number from 1 up, but is {value!r}.")
+        raise InputError("out-of-range", f"{name} must be a whole number from 1 up, but is {value!r}.")
     return int(value)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from torch import Tensor
 
-from .._util.errors import InputError
+from .._util.errors import InputError, Note
 from .columns import Column
 from .images import Images, know_white, match_ranges
 from .precision import coarsest, precision_of, round_array
@@ -36,6 +36,7 @@ def match(x: Source, y: Source) -> tuple[Source, Source]:
     if (x.features is None) != (y.features is None):
         with_, without = (x, y) if y.features is None else (y, x)
         raise InputError(
+            "features-differ",
             f"{with_.label} was read with features and {without.label} without.",
             "Give both the same {features}.",
             features=...,
@@ -66,10 +67,12 @@ def check_schema(x: Source, y: Source) -> None:
         shape = images.content.shape if isinstance(images.content, Images) else ()
         if isinstance(other.content, Table) and len(other.columns) != math.prod(shape):
             raise InputError(
+                "kinds-differ",
                 f"{images.label} holds images of {_format_sides(shape)}, and {other.label} is a table of "
-                f"{len(other.columns)} columns: they cannot be compared. Give images twice, or two tables."
+                f"{len(other.columns)} columns: they cannot be compared. Give images twice, or two tables.",
             )
         raise InputError(
+            "kinds-differ",
             f"{images.label} holds images of {_format_sides(shape)} and {other.label} a {_describe(other)}, which "
             "cannot be compared.",
             "If its rows are the pixels of images, read it with {image_shape}.",
@@ -78,6 +81,7 @@ def check_schema(x: Source, y: Source) -> None:
     if isinstance(a, Images) and isinstance(b, Images):
         if a.shape[:2] != b.shape[:2]:
             raise InputError(
+                "image-sizes-differ",
                 f"{x.label} has images of {_format_sides(a.shape[:2])} and {y.label} of {_format_sides(b.shape[:2])}.",
                 "Read both with {image_size} to bring them to one size.",
                 image_size=a.shape[:2],
@@ -88,13 +92,15 @@ def check_schema(x: Source, y: Source) -> None:
         for source, other in ((x, y), (y, x)):
             if isinstance(source.content, Table) and not source.content.numeric:
                 raise InputError(
+                    "kinds-differ",
                     f"{source.label} is a table with columns that are no numbers, and {other.label} an array. "
-                    "Give two tables, or two arrays."
+                    "Give two tables, or two arrays.",
                 )
         if len(x.columns) != len(y.columns):
             raise InputError(
+                "shapes-differ",
                 f"{x.label} and {y.label} must have rows of the same shape, but {x.label} has {len(x.columns)} and "
-                f"{y.label} has {len(y.columns)} coordinates. Give both the same in the same order."
+                f"{y.label} has {len(y.columns)} coordinates. Give both the same in the same order.",
             )
 
 
@@ -103,6 +109,7 @@ def _check_same_columns(x: Source, y: Source) -> None:
     for name in sorted(lengths.keys() & others.keys()):
         if lengths[name] != others[name]:
             raise InputError(
+                "vector-lengths-differ",
                 f"{name!r} has {lengths[name]} numbers in {x.label} and {others[name]} in {y.label}.",
                 "Give vectors of one length, or leave it out with {drop}.",
                 drop=[name],
@@ -115,6 +122,7 @@ def _check_same_columns(x: Source, y: Source) -> None:
             lacks.append(f"{source.label} lacks {quote_names(missing)}")
     if lacks:
         raise InputError(
+            "columns-differ",
             f"{x.label} and {y.label} must have the same columns, but {' and '.join(lacks)}.",
             "Rename columns, or leave some out with {columns} or {drop}.",
             columns=...,
@@ -125,14 +133,17 @@ def _check_same_columns(x: Source, y: Source) -> None:
 def _match_features(x: Source, y: Source, a: Tensor, b: Tensor) -> tuple[Source, Source]:
     if a.shape[1] != b.shape[1]:
         raise InputError(
-            f"The features are {a.shape[1]} numbers for each row of {x.label}, but {b.shape[1]} for {y.label}."
+            "shapes-differ",
+            f"The features are {a.shape[1]} numbers for each row of {x.label}, but {b.shape[1]} for {y.label}.",
         )
     if isinstance(x.content, Images) and isinstance(y.content, Images):
         seen = [(images.low, images.high) for images in (x.content, y.content)]
         if seen[0] != seen[1] and not know_white(x.content, y.content):
             raise InputError(
+                "brightness-differs",
                 f"The pixels of {x.label} were taken to lie in {list(seen[0])} and those of {y.label} in "
-                f"{list(seen[1])}, so the features saw them at different brightness. Bring both to uint8, or to [0, 1]."
+                f"{list(seen[1])}, so the features saw them at different brightness. Bring both to uint8, or to "
+                "[0, 1].",
             )
     return x, y
 
@@ -170,6 +181,7 @@ def _match_tables(x: Source, y: Source, a: Table, b: Table) -> tuple[Source, Sou
         seconds.append(second.rounded(precision))
     if differ:
         raise InputError(
+            "column-types-differ",
             f"{x.label} and {y.label} have columns of different types: {', '.join(differ[:5])}"
             f"{', …' if len(differ) > 5 else ''}.",
             "Correct these values, or leave the columns out with {drop}.",
@@ -182,7 +194,7 @@ def _match_images(x: Source, y: Source, a: Images, b: Images) -> tuple[Source, S
     if len(a.shape) != len(b.shape):
         grey, note = (
             (x if len(a.shape) < len(b.shape) else y),
-            "Its images are grey and are compared as coloured ones.",
+            Note("grey-images", "Its images are grey and are compared as coloured ones."),
         )
         x, y = (replace(s, notes=_add_notes(s.notes, note)) if s is grey else s for s in (x, y))
         a, b = a.in_colour(), b.in_colour()

@@ -158,7 +158,7 @@ def mix_sources(
     """
     for source in sources:
         if len(source) < at_least:
-            raise InputError(f"{source.label} needs at least {at_least} rows, but has {len(source)}.")
+            raise InputError("too-few-rows", f"{source.label} needs at least {at_least} rows, but has {len(source)}.")
     encoding = Encoding.fit_matched(
         sources[0], _concatenate(sources[1:] or sources), standardise="auto" if _are_images(sources) else False
     )
@@ -183,7 +183,7 @@ def _check_size(source: Source, sample: Sample) -> None:
     if are_usable(sample.values):
         return
     for row, column in (sample.values.flatten(1).abs() > LARGEST).nonzero()[:1].tolist():
-        raise InputError(f"{source.label} has {too_large(int(source.numbers[row]), column)}")
+        raise InputError("values-too-large", f"{source.label} has {too_large(int(source.numbers[row]), column)}")
 
 
 def _read_sources(

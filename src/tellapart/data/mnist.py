@@ -42,7 +42,9 @@ def load_mnist(folder: str | os.PathLike[str] | None = None) -> dict[str, Array]
         found = read_idx_folder(Path(folder))
         if found is None:
             names = ", ".join(name for name, _ in FILES.values())
-            raise InputError(f"{folder} does not hold MNIST: it needs the files {names}, as they are or as .gz.")
+            raise InputError(
+                "not-mnist", f"{folder} does not hold MNIST: it needs the files {names}, as they are or as .gz."
+            )
         return check_mnist(found, folder)
     for place in _list_places():
         if (found := read_idx_folder(place)) is not None:
@@ -62,10 +64,14 @@ def check_mnist(arrays: dict[str, Array], origin: Any) -> dict[str, Array]:
     for key, expected in COUNTS.items():
         counts = np.bincount(arrays[key], minlength=10).tolist()
         if counts != expected:
-            raise InputError(f"{origin} is not MNIST: its {key} occur {counts} times instead of {expected}.")
+            raise InputError(
+                "not-mnist", f"{origin} is not MNIST: its {key} occur {counts} times instead of {expected}."
+            )
     for key, (name, digest) in FILES.items():
         if hashlib.sha256(arrays[key].tobytes()).hexdigest() != digest:
-            raise InputError(f"{origin} is not MNIST: what {name} should hold is something else. Remove or replace it.")
+            raise InputError(
+                "not-mnist", f"{origin} is not MNIST: what {name} should hold is something else. Remove or replace it."
+            )
     return arrays
 
 
@@ -85,7 +91,9 @@ def _read_cache(cache: Path) -> dict[str, Array]:
         with cache.open("rb") as file, np.load(file) as arrays:
             return {key: arrays[key] for key in FILES}
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        raise InputError(f"{cache} is damaged ({error}). Remove it, and MNIST is fetched again.") from error
+        raise InputError(
+            "damaged-file", f"{cache} is damaged ({error}). Remove it, and MNIST is fetched again."
+        ) from error
 
 
 def read_idx_folder(folder: Path) -> dict[str, Array] | None:

@@ -88,7 +88,7 @@ def check_known(keep: Keep, columns: Sequence[str]) -> None:
         meant = did_you_mean(strange[0], columns)
         there = f" There are {quote_names(columns)}." if columns else ""
         problem = f"There is no column {quote_names(strange)} to keep.{meant}{there}"
-        raise InputError(problem, "Correct {keep_columns}.", keep_columns=...)
+        raise InputError("unknown-column", problem, "Correct {keep_columns}.", keep_columns=...)
 
 
 def find_notices(
@@ -178,13 +178,18 @@ def note_left_out(noticed: Sequence[Notice], option: str = "keep_columns") -> tu
         name = notice.columns[0]
         if notice.kind == "free text":
             advice = "To compare it alone, as text, give {columns} and {features}."
-            said.append(Note(notice.text, advice, columns=name, features=NGRAMS))
+            said.append(Note("free-text-left-out", notice.text, advice, columns=name, features=NGRAMS))
         elif notice.kind != "constant":
-            said.append(Note(notice.text, f"To compare it nevertheless, give {{{option}}}.", **{option: name}))
+            said.append(
+                Note(
+                    "column-left-out", notice.text, f"To compare it nevertheless, give {{{option}}}.", **{option: name}
+                )
+            )
     if len(constant) > 1:
         names = quote_names(name for notice in constant for name in notice.columns)
-        return (*said, f"{names} have the same value in every row. They are left out.")
-    return (*said, *(notice.text for notice in constant))
+        text = f"{names} have the same value in every row. They are left out."
+        return (*said, Note("constant-columns-left-out", text))
+    return (*said, *(Note("constant-columns-left-out", notice.text) for notice in constant))
 
 
 def note_reordered(name: str, x: Array, y: Array) -> tuple[str, ...]:
@@ -192,7 +197,7 @@ def note_reordered(name: str, x: Array, y: Array) -> tuple[str, ...]:
     if not _is_reordered(x, y):
         return ()
     text = f"{name!r} has the same values in both samples, in another order."
-    return (f"{text} If it says which rows are pairs, sort both by it first.",)
+    return (Note("reordered-pairs", f"{text} If it says which rows are pairs, sort both by it first."),)
 
 
 def note_reordered_columns(x: Source, y: Source, names: Sequence[str]) -> tuple[str, ...]:

@@ -99,7 +99,9 @@ def check_options(
 ) -> ReadOptions:
     """The options, or an error that names the one that is wrong."""
     if missing not in ("error", "indicator", "drop"):
-        raise InputError(f"missing={missing!r} is not known. Choose one of 'error', 'indicator', 'drop'.")
+        raise InputError(
+            "unknown-choice", f"missing={missing!r} is not known. Choose one of 'error', 'indicator', 'drop'."
+        )
     return ReadOptions(
         columns=None if columns is None else as_names(columns, "columns"),
         drop=None if drop is None else as_names(drop, "drop"),
@@ -138,4 +140,6 @@ def check_reading(reading: dict[str, Any], call: Callable[..., Any] | None = Non
     hint = f" Did you mean {close[0]}=?" if close else _HINTS.get(odd, "")
     others = [name for name in OPTIONS if name not in own]
     listed = "" if call is None else f" Arguments of {call.__name__} are {', '.join(own)}."
-    raise InputTypeError(f"Unknown option {odd!r}.{hint}{listed} Options of reading are {', '.join(others)}.")
+    raise InputTypeError(
+        "unknown-option", f"Unknown option {odd!r}.{hint}{listed} Options of reading are {', '.join(others)}."
+    )

@@ -37,6 +37,7 @@ def encode_numbers(source: Source) -> Sample:
         texts = [f"{column.name!r} (text)" for column in source.content.columns if column.kind == "text"]
         if texts:
             raise InputTypeError(
+                "not-numbers",
                 f"{source.label} has columns that do not hold numbers: {', '.join(texts[:5])}"
                 f"{', …' if len(texts) > 5 else ''}.",
                 "Encode text as numbers, or leave these columns out with {drop}.",

@@ -36,18 +36,24 @@ def find_path(data: Any, name: str) -> tuple[Path, str | None]:
     text = os.fsdecode(data)
     label = make_label(name, text)
     if not text:
-        raise InputError(f"{name or 'A sample'} is an empty path. Give the name of a file or folder.")
+        raise InputError("empty-path", f"{name or 'A sample'} is an empty path. Give the name of a file or folder.")
     try:
         path, member = split_member(text)
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
-        raise InputFileError(f"{label} does not exist. Check the path: it is looked up from {Path.cwd()}.") from None
+        raise InputFileError(
+            "file-not-found", f"{label} does not exist. Check the path: it is looked up from {Path.cwd()}."
+        ) from None
     except (OSError, ValueError, RuntimeError) as error:
-        raise InputError(f"{label} cannot be read: {getattr(error, 'strerror', None) or error}.") from None
+        raise InputError(
+            "unreadable-file", f"{label} cannot be read: {getattr(error, 'strerror', None) or error}."
+        ) from None
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-        raise InputError(f"{label} is neither a file nor a folder, but a pipe or a device. Save the data to a file.")
+        raise InputError(
+            "not-a-file", f"{label} is neither a file nor a folder, but a pipe or a device. Save the data to a file."
+        )
     if stat.S_ISREG(mode) and not path.stat().st_size:
-        raise InputError(f"{label} is an empty file.")
+        raise InputError("empty-file", f"{label} is an empty file.")
     return path, member
 
 

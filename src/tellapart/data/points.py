@@ -51,7 +51,7 @@ def as_sample(data: Any, name: str = "X", *, at_least: int = 1, **reading: Any) 
     >>> as_sample([1.0, float("nan")])
     Traceback (most recent call last):
     ...
-    tellapart._util.errors.InputError: X has 1 NaN among its 2 values, the first at row 1, column 0. Remove or ...
+    tellapart.InputError: X has 1 NaN among its 2 values, the first at row 1, column 0. Remove or ...
     """
     options = _check_options(reading)
     sample = _as_sample(data, name, options)
@@ -219,14 +219,17 @@ def _as_pair(
     keep: Keep = True,
 ) -> tuple[tuple[Sample, Sample], tuple[str, ...]]:
     if standardise not in ("auto", True, False):
-        raise InputError(f"standardise={standardise!r} is not known. Choose 'auto', True or False.")
+        raise InputError("unknown-choice", f"standardise={standardise!r} is not known. Choose 'auto', True or False.")
     x, y = (_from_memory(data, name, options) for data, name in zip((X, Y), names, strict=True))
     notes: tuple[str, ...] = ()
     encoded = False
     if x is None or y is None or standardise is True:
         pinned = [name for data, name in zip((X, Y), names, strict=True) if _is_pinned(data)]
         if pinned and (standardise is True or options.change_rows):
-            raise InputError(f"{pinned[0]} has a gradient or is on a device, which options of reading would lose.")
+            raise InputError(
+                "gradient-would-be-lost",
+                f"{pinned[0]} has a gradient or is on a device, which options of reading would lose.",
+            )
         if pinned:
             x, y = _as_sample(X, names[0], options), _as_sample(Y, names[1], options)
         else:
@@ -312,6 +315,7 @@ def _match_names(x: Sample, y: Sample, names: tuple[str, str]) -> Sample:
 def _differing_columns(first: tuple[str, ...], second: tuple[str, ...], names: tuple[str, str]) -> InputError:
     odd = sorted(set(first) ^ set(second))[:5] or ["names that stand twice"]
     return InputError(
+        "columns-differ",
         f"{names[0]} and {names[1]} must have the same columns, but they differ in {', '.join(map(repr, odd))}.",
         "Rename columns, leave some out with {columns} or {drop}, or give arrays to compare by position.",
         columns=...,
@@ -326,16 +330,19 @@ def _check_alike(x: Points, y: Points, names: tuple[str, str], at_least: int) ->
     if x.shape[1:] != y.shape[1:]:
         shapes = [" × ".join(map(str, points.shape[1:])) for points in (x, y)]
         raise InputError(
+            "shapes-differ",
             f"{names[0]} and {names[1]} must have rows of the same shape, but {names[0]} has {shapes[0]} and "
-            f"{names[1]} has {shapes[1]}. Give both the same coordinates in the same order."
+            f"{names[1]} has {shapes[1]}. Give both the same coordinates in the same order.",
         )
     if x.device != y.device:
-        raise InputError(f"{names[0]} is on {x.device} and {names[1]} on {y.device}. Move one with .to(device).")
+        raise InputError(
+            "devices-differ", f"{names[0]} is on {x.device} and {names[1]} on {y.device}. Move one with .to(device)."
+        )
 
 
 def _check_count(points: Points, name: str, at_least: int) -> None:
     if len(points) < at_least:
-        raise InputError(f"{name} needs at least {at_least} rows, but has {len(points)}.")
+        raise InputError("too-few-rows", f"{name} needs at least {at_least} rows, but has {len(points)}.")
 
 
 def _is_pinned(data: Any) -> bool:

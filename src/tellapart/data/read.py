@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 from torch import Tensor
 
-from .._util.errors import InputError
+from .._util.errors import InputError, Note
 from .._util.rng import RNG
 from .arrays import Array, as_array, check_exact, check_finite, check_rows, iterate_blocks
 from .columns import Column
@@ -203,6 +203,7 @@ def keep_pairs(x: Source, y: Source) -> tuple[Source, Source]:
     """Rows whose partner is there too, where row i of one sample belongs to row i of the other."""
     if x.total != y.total and x.total is not None and y.total is not None:
         raise InputError(
+            "unequal-pairs",
             f"{x.label} has {x.total} rows and {y.label} has {y.total}, so their rows are not pairs.",
             "Leave out {paired}, or give both the same rows.",
             paired=True,
@@ -211,11 +212,14 @@ def keep_pairs(x: Source, y: Source) -> tuple[Source, Source]:
         return x, y
     both, of_x, of_y = np.intersect1d(x.numbers, y.numbers, return_indices=True)
     if not len(both):
-        raise InputError(f"No row of {x.label} has its partner in {y.label}: all were dropped or left out.")
+        raise InputError(
+            "no-rows-left", f"No row of {x.label} has its partner in {y.label}: all were dropped or left out."
+        )
     kept = []
     for source, places in ((x, of_x), (y, of_y)):
         lost = len(source) - len(both)
-        note = (f"{lost} {'row was' if lost == 1 else 'rows were'} left out because the other of the pair was.",)
+        text = f"{lost} {'row was' if lost == 1 else 'rows were'} left out because the other of the pair was."
+        note = (Note("rows-dropped", text),)
         kept.append(replace(source.take(places), notes=(*source.notes, *(note if lost else ()))))
     return kept[0], kept[1]
 
@@ -235,7 +239,7 @@ def _reread(source: Source, names: tuple[str, ...]) -> dict[str, Column] | None:
         return None
     again = open_source(source.origin, source.name, options)
     if not isinstance(again.content, Table) or not np.isin(source.numbers, again.numbers).all():
-        raise InputError(f"{source.label} changed while it was read.")
+        raise InputError("file-changed", f"{source.label} changed while it was read.")
     rows = np.searchsorted(again.numbers, source.numbers)
     return {column.name: column.take(rows) for column in again.content.columns}
 
@@ -296,11 +300,14 @@ def _drop_unlabelled(source: Source) -> Source:
         gaps = np.isin(source.numbers, one.rows) if one.sample == source.name else np.zeros(len(source), bool)
         if gaps.all():
             raise InputError(
-                f"{source.label} has no value in {one.column!r}.", "{missing} would leave nothing.", missing="drop"
+                "no-rows-left",
+                f"{source.label} has no value in {one.column!r}.",
+                "{missing} would leave nothing.",
+                missing="drop",
             )
         if gaps.any():
-            note = f"{int(gaps.sum())} of {len(source)} rows had no value in {one.column!r} and were dropped."
-            source = replace(source.take(~gaps), notes=(*source.notes, note))
+            text = f"{int(gaps.sum())} of {len(source)} rows had no value in {one.column!r} and were dropped."
+            source = replace(source.take(~gaps), notes=(*source.notes, Note("rows-dropped", text)))
     return source
 
 
@@ -308,6 +315,7 @@ def _reuse(source: Source, name: str, options: ReadOptions) -> Source:
     if options.given:
         spelled = " and ".join(f"{{{option}}}" for option in options.given)
         raise InputError(
+            "already-read",
             f"{name} is a Source, which has been read already.",
             f"Give {spelled} to the call of read that made it.",
             **dict.fromkeys(options.given, ...),
@@ -328,7 +336,7 @@ def _make_content(opened: Opened, label: str) -> Rows | Table | Images:
     content = opened.content
     if not isinstance(content, np.ndarray):
         if not len(content):
-            raise InputError(f"{label} is empty: it has no rows.")
+            raise InputError("no-rows", f"{label} is empty: it has no rows.")
         return content
     values = as_array(content, label)
     check_rows(values.shape, label)
@@ -345,7 +353,9 @@ def _select_coordinates(source: Source) -> Source:
     if isinstance(content, Images):
         argument = "columns" if options.columns is not None else "drop"
         advice = f"{{{argument}}} is for tables and rows."
-        raise InputError(f"{source.label} holds images, which have no columns.", advice, **{argument: ...})
+        raise InputError(
+            "no-columns", f"{source.label} holds images, which have no columns.", advice, **{argument: ...}
+        )
     keep = select_columns(source.columns, source.label, options.columns, options.drop)
     names = tuple(source.columns[k] for k in keep)
     return replace(source, content=replace(content, values=content.values[:, keep], names=names))
@@ -361,6 +371,7 @@ def _shape_images(source: Source) -> Source:
         if not isinstance(content, Images):
             what = "table" if isinstance(content, Table) else "list of rows"
             raise InputError(
+                "not-images",
                 f"{source.label} is a {what}, and not of images.",
                 "Leave out {image_size}, or give {image_shape} too.",
                 image_size=...,
@@ -389,7 +400,9 @@ def _as_matrix(source: Source, argument: str) -> Array:
         advice = f"{{{argument}}} needs numbers or images."
         if argument == "features":
             advice = f"{advice} Choose one column of text with {{columns}}, or columns of numbers."
-        raise InputError(f"{source.label} has columns of text or dates.", advice, columns=..., **{argument: ...})
+        raise InputError(
+            "not-numbers", f"{source.label} has columns of text or dates.", advice, columns=..., **{argument: ...}
+        )
     return values
 
 
@@ -421,10 +434,13 @@ def check_content(source: Source, *, alone: bool = True) -> Source:
     if gaps is not None and gaps.any():
         if gaps.all():
             raise InputError(
-                f"{source.label} has missing values in every row.", "{missing} would leave nothing.", missing="drop"
+                "no-rows-left",
+                f"{source.label} has missing values in every row.",
+                "{missing} would leave nothing.",
+                missing="drop",
             )
-        note = f"{int(gaps.sum())} of {len(source)} rows had missing values and were dropped."
-        source = replace(source.take(~gaps), notes=(*source.notes, note))
+        text = f"{int(gaps.sum())} of {len(source)} rows had missing values and were dropped."
+        source = replace(source.take(~gaps), notes=(*source.notes, Note("rows-dropped", text)))
     return _add_features(source)
 
 
@@ -450,7 +466,9 @@ def _features_of_texts(column: Column, source: Source) -> Tensor:
     function = source.options.features
     assert function is not None
     if column.missing.any():
-        raise InputError(f"{source.label} has missing texts.", "Drop them with {missing}.", missing="drop")
+        raise InputError(
+            "missing-values", f"{source.label} has missing texts.", "Drop them with {missing}.", missing="drop"
+        )
     used, places = np.unique(column.values, return_inverse=True)
     texts = [column.levels[k] for k in used]
     return apply_features(texts, function, source.label, source.options.batch_size)[places]

@@ -114,10 +114,10 @@ def positions(rows: Any, length: int) -> Array:
     index = rows.detach().cpu().numpy() if isinstance(rows, Tensor) else np.asarray(rows)
     if index.dtype.kind == "b":
         if index.shape != (length,):
-            raise InputError(f"rows is a mask of shape {index.shape}, but there are {length} rows.")
+            raise InputError("wrong-shape", f"rows is a mask of shape {index.shape}, but there are {length} rows.")
         return np.flatnonzero(index)
     if index.ndim != 1 or (index.dtype.kind not in "iu" and index.size):
-        raise InputTypeError(f"rows must be a list of whole numbers or a mask, but is {rows!r:.80}.")
+        raise InputTypeError("wrong-type", f"rows must be a list of whole numbers or a mask, but is {rows!r:.80}.")
     return index.astype(np.int64)
 
 
@@ -128,7 +128,7 @@ def float_tensor(data: Any, name: str) -> Tensor:
     if values.dtype in (torch.int64, torch.uint64) and values.device.type == "cpu":
         check_exact(values.detach().numpy(), name)
     if values.ndim == 0:
-        raise InputError(f"{name} is a single number. Give one row for each point.")
+        raise InputError("not-rows", f"{name} is a single number. Give one row for each point.")
     values = values.to(_EXACT.get(values.dtype, torch.float32))
     return values[:, None] if values.ndim == 1 else values
 
@@ -144,7 +144,7 @@ def check_values(values: Tensor, name: str) -> None:
         count = int(bad.sum())
         if count and what == "too large":
             row, column = bad.nonzero()[0].tolist()
-            raise InputError(f"{name} has {too_large(row, column)}")
+            raise InputError("values-too-large", f"{name} has {too_large(row, column)}")
         if count:
             row, column = bad.nonzero()[0].tolist()
             raise non_finite_error(name, what, count, flat.numel(), (row, column))

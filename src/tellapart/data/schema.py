@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .._util.errors import InputError, note_after
+from .._util.errors import InputError, Note, note_after
 from .arrays import Array, fits_single
 from .columns import Column, as_codes, code_width, column_from_array
 from .encoding import Encoding
@@ -202,10 +202,14 @@ class Schema:
         has decided what it holds, and a stream without the batches that look otherwise would have another distribution.
         """
         if strictness not in ("strict", "normal", "lenient"):
-            raise InputError(f"schema={strictness!r} is not known. Choose 'strict', 'normal' or 'lenient'.")
+            raise InputError(
+                "unknown-choice", f"schema={strictness!r} is not known. Choose 'strict', 'normal' or 'lenient'."
+            )
         if (features is None) != (self.features is None):
             what = "was fitted with" if features is None else "was fitted without"
-            raise InputError(f"The reference {what} features.", "Load it with the same {features}.", features=...)
+            raise InputError(
+                "features-differ", f"The reference {what} features.", "Load it with the same {features}.", features=...
+            )
         if self.encoding is None:
             found = open_rows(batch, name, ReadOptions())
             values = _as_numbers(batch, name) if found is None else found[:].detach().cpu().flatten(1)
@@ -232,14 +236,19 @@ class Schema:
         except InputError as error:
             if "missing" not in error.options:
                 raise
-            raise InputError(error.problem, "Fit the reference with {missing}.", missing="indicator") from error
+            raise InputError(
+                error.id, error.problem, "Fit the reference with {missing}.", missing="indicator"
+            ) from error
         if source.features is not None:
             self._check_width(source.features.shape[1], source.label)
         single = self._single_columns(source)
         values = self.encoding.encode(self._rounded(source)).values
         notes = [note_after(f"{source.label}: ", note) for note in source.notes]
         return ReadBatch(
-            values, single, (*notes, *(f"{name}: {one.description}" for one in deviations)), tuple(deviations)
+            values,
+            single,
+            (*notes, *(Note("unlike-reference", f"{name}: {one.description}") for one in deviations)),
+            tuple(deviations),
         )
 
     def _single_columns(self, source: Source) -> tuple[int, ...]:
@@ -292,12 +301,14 @@ class Schema:
             fits = fits and (self.kind == "table" or len(numbers) == 1)
             fits = fits and (self.kind != "images" or found.pixel_range is not None)
         if not fits or set(self.kinds) - {"number", "boolean", "date", "text"}:
-            raise InputError("What it says of its columns does not fit together.")
+            raise InputError("damaged-file", "What it says of its columns does not fit together.")
 
     def _check_width(self, width: int, label: str) -> None:
         known = self.width if self.encoding is None else len(self.encoding.source_columns)
         if width != known:
-            raise InputError(f"{label} has rows of {width} numbers, but the reference has rows of {known}.")
+            raise InputError(
+                "shapes-differ", f"{label} has rows of {width} numbers, but the reference has rows of {known}."
+            )
 
     def _select(self, source: Source) -> Source:
         """Plain rows without the columns that were left out of the reference, where they are there."""
@@ -312,14 +323,16 @@ class Schema:
         """Rows by position, and a table of numbers too, by name where its columns have the names of the reference's."""
         content = source.content
         if isinstance(content, Images):
-            raise InputError(f"{source.label} holds images, but the reference holds rows of numbers.")
+            raise InputError("kinds-differ", f"{source.label} holds images, but the reference holds rows of numbers.")
         if isinstance(content, Table):
             if set(self.columns) <= set(content.names):
                 by_name = {column.name: column for column in content.columns}
                 content = Table(tuple(by_name[name] for name in self.columns))
             values = content.to_matrix()
             if values is None:
-                raise InputError(f"{source.label} has columns of text or dates, but the reference has numbers only.")
+                raise InputError(
+                    "kinds-differ", f"{source.label} has columns of text or dates, but the reference has numbers only."
+                )
             content = Rows(values, content.names)
         self._check_width(content.values.shape[1], source.label)
         return replace(source, content=replace(content, names=self.columns))
@@ -328,10 +341,12 @@ class Schema:
         """The columns of the reference in their order, and where they deviate."""
         content = source.content
         if isinstance(content, Images):
-            raise InputError(f"{source.label} holds images, but the reference is a table.")
+            raise InputError("kinds-differ", f"{source.label} holds images, but the reference is a table.")
         if isinstance(content, Rows):
             if set(self.kinds) - {"number", "boolean"} or content.values.shape[1] != len(self.columns):
-                raise InputError(f"{source.label} is an array, but the reference is a table. Give a table.")
+                raise InputError(
+                    "kinds-differ", f"{source.label} is an array, but the reference is a table. Give a table."
+                )
             columns = [column_from_array(name, content.values[:, k], name) for k, name in enumerate(self.columns)]
             content = Table(tuple(columns))
         by_name, rows = {column.name: column for column in content.columns}, len(content)
@@ -426,6 +441,7 @@ def _complain(deviations: list[Deviation], strictness: Strictness, label: str) -
     if found:
         more = [f"And {len(found) - _TOLD} more."] if len(found) > _TOLD else []
         raise InputError(
+            "unlike-reference",
             f"{label} is not built like the reference: {' '.join([*found[:_TOLD], *more])}",
             "Mend it, or give {schema} to count and note this instead.",
             schema="lenient" if strictness == "normal" else "normal",
@@ -484,7 +500,7 @@ def _as_numbers(batch: Any, name: str) -> Tensor:
         content.values if isinstance(content, Rows) else content.to_matrix() if isinstance(content, Table) else None
     )
     if values is None:
-        raise InputError(f"{source.label} does not hold rows of numbers, but the reference does.")
+        raise InputError("kinds-differ", f"{source.label} does not hold rows of numbers, but the reference does.")
     return torch.from_numpy(np.array(values, np.float64 if values.dtype.itemsize > 4 else np.float32))
 
 

@@ -16,6 +16,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from torch import Tensor
 
+from .._util.errors import Note
 from .._util.text import printable
 from .arrays import Array
 from .images import Images
@@ -153,7 +154,10 @@ def note_shared(
     origins = [os.fsdecode(part) if is_path(part) else "" for part in data]
     there = all(isinstance(part, Tensor) for part in points) and points[0].shape[1:] == points[1].shape[1:]
     found = describe_shared((hash_rows(points[0]), hash_rows(points[1])) if there else None, origins, names, so)
-    return () if found is None else (found.text,)
+    if found is None:
+        return ()
+    id = "same-data" if found.kind == "same data" else "shared-rows"
+    return (Note(id, found.text),)
 
 
 def hash_rows(data: Points | Source) -> Array:

@@ -86,7 +86,8 @@ class Plain(_OpenedOnce):
             return self.path.open("rb")
         except FileNotFoundError:
             raise InputFileError(
-                f"{self.label} is not there. Every process that takes part must find it as {self.path}."
+                "file-not-found",
+                f"{self.label} is not there. Every process that takes part must find it as {self.path}.",
             ) from None
 
 
@@ -123,7 +124,9 @@ class Spooled(_OpenedOnce):
                 rows += len(block)
             file.flush()
             if rows != self.shape[0]:
-                raise InputError(f"{self.label} is damaged: it has {rows} rows instead of {self.shape[0]}.")
+                raise InputError(
+                    "damaged-file", f"{self.label} is damaged: it has {rows} rows instead of {self.shape[0]}."
+                )
             return OpenArray(file, 0, self.dtype, self.shape)
 
     def _decode(self) -> Iterator[Array]:
@@ -145,11 +148,13 @@ def naming_file(label: str) -> Iterator[None]:
         raise
     except Exception as error:
         if isinstance(error, OSError) and error.strerror:
-            raise InputError(f"{label} cannot be read: {error.strerror}.") from error
+            raise InputError("unreadable-file", f"{label} cannot be read: {error.strerror}.") from error
         if not _is_about_data(error):
             raise
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
-        raise InputError(f"{label} is damaged, or not in the format that its name says: {reason}.") from error
+        raise InputError(
+            "damaged-file", f"{label} is damaged, or not in the format that its name says: {reason}."
+        ) from error
 
 
 def _is_about_data(error: Exception) -> bool:
@@ -200,7 +205,7 @@ class OpenArray:
             count = self._file.readinto(into)
             if not count:
                 raise InputChangedError(
-                    f"{label} has become shorter while it was read. Leave it as it is until the end."
+                    "file-changed", f"{label} has become shorter while it was read. Leave it as it is until the end."
                 )
             into = into[count:]
 
@@ -244,4 +249,6 @@ def _stamp(file: Any) -> Stamp:
 
 
 def _changed(label: str) -> InputChangedError:
-    return InputChangedError(f"{label} has changed since it was opened. Leave it as it is until the end.")
+    return InputChangedError(
+        "file-changed", f"{label} has changed since it was opened. Leave it as it is until the end."
+    )

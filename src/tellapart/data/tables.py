@@ -73,7 +73,7 @@ def as_names(names: Any, argument: str) -> tuple[str, ...]:
     if isinstance(names, (str, int)):
         return (str(names),)
     if not isinstance(names, Iterable):
-        raise InputTypeError(f"{argument} must be a list of names, but is {names!r}.")
+        raise InputTypeError("wrong-type", f"{argument} must be a list of names, but is {names!r}.")
     return tuple(str(name) for name in names)
 
 
@@ -92,7 +92,7 @@ def select_columns(
     chosen = set(wanted) - set(unwanted)
     keep = [k for k, name in enumerate(names) if name in chosen]
     if not keep:
-        raise InputError(f"{label} has no columns left to compare, of {len(names)}.")
+        raise InputError("no-columns-left", f"{label} has no columns left to compare, of {len(names)}.")
     return keep
 
 
@@ -103,7 +103,9 @@ def unknown_columns(label: str, strange: Sequence[str], names: Sequence[str]) ->
     X has no column 'alcohl'. Did you mean 'alcohol'? It has 'alcohol', 'colour'.
     """
     there = f" It has {quote_names(names)}." if names else ""
-    return InputError(f"{label} has no column {quote_names(strange)}.{did_you_mean(strange[0], names)}{there}")
+    return InputError(
+        "unknown-column", f"{label} has no column {quote_names(strange)}.{did_you_mean(strange[0], names)}{there}"
+    )
 
 
 def did_you_mean(name: str, names: Sequence[str]) -> str:
@@ -120,11 +122,14 @@ def check_table(table: Table, label: str, missing: str) -> None:
     """Raise `InputError` if values are infinite or too large, or missing where none may be."""
     infinite = [c.name for c in table.columns if c.kind == "number" and np.isinf(c.values).any()]
     if infinite:
-        raise InputError(f"{label} has infinite values in {quote_names(infinite)}. Remove or replace them.")
+        raise InputError(
+            "infinite-values", f"{label} has infinite values in {quote_names(infinite)}. Remove or replace them."
+        )
     large = [c.name for c in table.columns if c.kind == "number" and np.nanmax(np.abs(c.values), initial=0) > LARGEST]
     if large:
         raise InputError(
-            f"{label} has values beyond {LARGEST:g} in {quote_names(large)}. Divide them by a large number."
+            "values-too-large",
+            f"{label} has values beyond {LARGEST:g} in {quote_names(large)}. Divide them by a large number.",
         )
     if missing == "error":
         _check_missing(table, label)
@@ -176,6 +181,7 @@ def _check_missing(table: Table, label: str) -> None:
     gaps = list(dict.fromkeys(found))
     if gaps:
         raise InputError(
+            "missing-values",
             f"{label} has missing values in {', '.join(gaps[:5])}{', …' if len(gaps) > 5 else ''}.",
             "Read it with {missing} to compare what is missing too, or with {missing_} to leave these rows out.",
             missing="indicator",

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from .._util.errors import InputError
+from .._util.errors import InputError, Note
 from .columns import Column, as_codes, code_width, concatenate_columns, find_problem, find_strays, read_texts
 from .features import NGRAMS
 from .source import Source
@@ -93,6 +93,7 @@ def check_texts(pooled: Column, columns: Sequence[Column], sources: Sequence[Sou
     problem = find_problem(pooled)
     if problem:
         raise InputError(
+            "ambiguous-column",
             f"{_together(sources)}: column {pooled.name!r} cannot be read in one way: {problem}.",
             "Write numbers as 1234.5 and dates as 2024-12-31, or leave the column out with {drop}.",
             drop=[pooled.name],
@@ -108,6 +109,7 @@ def check_texts(pooled: Column, columns: Sequence[Column], sources: Sequence[Sou
     what = f"value that is not a {kind}" if count == 1 else f"values that are not {kind}s"
     where = f"{columns[k].cell(first)[:40]!r} in row {sources[k].numbers[first]}"
     raise InputError(
+        "stray-values",
         f"{sources[k].label}: column {pooled.name!r} has {count} {what}: {where}{', …' if count > 1 else ''}.",
         f"Correct or empty {'this cell' if count == 1 else 'these cells'}, or leave the column out with {{drop}}.",
         drop=[pooled.name],
@@ -121,10 +123,10 @@ def _free_text(sources: Sequence[Source], columns: Sequence[Column]) -> InputErr
     what = f"free text or identifiers ({describe_texts(columns[0])}) in {quote_names(names)}"
     if len(sources[0].columns) == 1:
         advice = "Compare it as text with {features}."
-        return InputError(f"{_together(sources)} {has} {what}.", advice, features=NGRAMS)
+        return InputError("free-text", f"{_together(sources)} {has} {what}.", advice, features=NGRAMS)
     advice = "Leave it out with {drop}, or compare it alone, as text, with {columns} and {features}."
     options = {"drop": names[:5], "columns": names[:1], "features": NGRAMS}
-    return InputError(f"{_together(sources)} {has} {what}.", advice, **options)
+    return InputError("free-text", f"{_together(sources)} {has} {what}.", advice, **options)
 
 
 def _together(sources: Sequence[Source]) -> str:
@@ -206,6 +208,6 @@ def notes_of_reading(table: Table) -> tuple[str, ...]:
     return tuple(note_of_reading(column) for column in table.columns if column.remark)
 
 
-def note_of_reading(column: Column) -> str:
+def note_of_reading(column: Column) -> Note:
     """How a column was read."""
-    return f"{column.name!r} is {column.remark}."
+    return Note("column-reading", f"{column.name!r} is {column.remark}.")

@@ -64,12 +64,15 @@ def split_vectors(name: str, series: Any, label: str) -> list[Column]:
     lengths = {int(size) for chunk in chunks for size in np.unique(_lengths(chunk))}
     if len(lengths) > 1:
         raise InputError(
+            "vector-lengths-differ",
             f"{label} has a column {name!r} of lists of different lengths ({min(lengths)} to {max(lengths)}).",
             "Give all rows vectors of one length, or leave it out with {drop}.",
             drop=[name],
         )
     if not lengths or lengths == {0}:
-        raise InputError(f"{label} has a column {name!r} of empty lists.", "Leave it out with {drop}.", drop=[name])
+        raise InputError(
+            "empty-vectors", f"{label} has a column {name!r} of empty lists.", "Leave it out with {drop}.", drop=[name]
+        )
     width, start = lengths.pop(), 0
     # Column by column in memory, as columns of tables are.
     found = np.full((width, sum(map(len, chunks))), np.nan)
@@ -105,6 +108,7 @@ def _as_chunks(name: str, series: Any, label: str) -> list[Any]:
 
 def _no_vectors(name: str, label: str, what: str) -> InputTypeError:
     return InputTypeError(
+        "unreadable-column",
         f"{label} has a column {name!r} of {what}, but vectors are lists of numbers.",
         "Leave it out with {drop}, or make numbers or one text of it.",
         drop=[name],

@@ -43,10 +43,12 @@ def cluster_executor(cluster: Any, threads: int) -> Iterator[Executor | None]:
     distributed = extra("distributed", group="dask", what="cluster=")
     if isinstance(cluster, distributed.Client):
         if cluster.asynchronous:
-            raise InputTypeError("The Dask client is asynchronous.", "{cluster} takes one that waits.", cluster=...)
+            raise InputTypeError(
+                "invalid-cluster", "The Dask client is asynchronous.", "{cluster} takes one that waits.", cluster=...
+            )
         if cluster.status not in ("running", "connecting"):
             raise InputConnectionError(
-                f"The Dask client is {cluster.status}.", "Give {cluster} an open one.", cluster=...
+                "cluster-lost", f"The Dask client is {cluster.status}.", "Give {cluster} an open one.", cluster=...
             )
         yield Cluster(cluster, distributed)
     elif cluster == "local":
@@ -57,6 +59,7 @@ def cluster_executor(cluster: Any, threads: int) -> Iterator[Executor | None]:
             yield Cluster(client, distributed)
     else:
         raise InputTypeError(
+            "invalid-cluster",
             f"An object of type {type(cluster).__name__} is not a cluster.",
             "{cluster} takes the address of a scheduler such as 'tcp://host:8786', 'local' or a "
             "dask.distributed.Client.",
@@ -115,6 +118,7 @@ class Cluster:
                     seen = looked
                 elif looked - seen > PATIENCE:
                     raise InputConnectionError(
+                        "cluster-lost",
                         f"All workers of {self.address} are gone, and for {PATIENCE:.0f} seconds none has come back.",
                         "If they ran out of memory, give a smaller {max_memory} or larger workers.",
                         max_memory=...,
@@ -129,22 +133,29 @@ class Cluster:
             error = future.exception()
             if type(error).__name__ == "KilledWorker":
                 raise InputMemoryError(
+                    "not-enough-memory",
                     "Workers died again and again at the same task, most likely because they ran out of memory.",
                     "Give a smaller {max_memory} (it is for each worker), or workers with more memory.",
                     max_memory=...,
                 ) from None
             raise error
         if future.status == "cancelled":
-            raise InputConnectionError(f"The connection to the Dask scheduler at {self.address} was lost.")
+            raise InputConnectionError(
+                "cluster-lost", f"The connection to the Dask scheduler at {self.address} was lost."
+            )
 
     def _threads(self) -> dict[str, int]:
         """The workers and how many threads each has."""
         if self.client.status not in ("running", "connecting"):
-            raise InputConnectionError(f"The connection to the Dask scheduler at {self.address} was lost.")
+            raise InputConnectionError(
+                "cluster-lost", f"The connection to the Dask scheduler at {self.address} was lost."
+            )
         try:
             return dict(self.client.sync(self.client.scheduler.ncores, callback_timeout=PATIENCE))
         except (OSError, TimeoutError) as error:
-            raise InputConnectionError(f"The Dask scheduler at {self.address} does not answer any more.") from error
+            raise InputConnectionError(
+                "cluster-lost", f"The Dask scheduler at {self.address} does not answer any more."
+            ) from error
 
     def _check_workers(self) -> None:
         """There must be workers, with the versions that are here."""
@@ -172,6 +183,7 @@ def _client(distributed: Any, address: Any) -> Iterator[Any]:
         client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
         raise InputConnectionError(
+            "cluster-not-found",
             f"No Dask scheduler answers at {address!r}.",
             "Start one with `dask scheduler`, or correct {cluster}.",
             cluster=...,
@@ -182,7 +194,10 @@ def _client(distributed: Any, address: Any) -> Iterator[Any]:
             reason = "tls needs certificates"
             advice = "Set distributed.comm.tls in Dask's configuration, or give {cluster} a Client with its security."
         raise InputConnectionError(
-            f"There is no connection to a Dask scheduler at {address!r}: {reason}.", advice, cluster=...
+            "cluster-not-found",
+            f"There is no connection to a Dask scheduler at {address!r}: {reason}.",
+            advice,
+            cluster=...,
         ) from error
     try:
         yield client

@@ -76,7 +76,7 @@ def computing(
     so what a call gives has the same bits whatever torch is set to.
     """
     if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
-        raise InputError(f"threads must be a whole number from 1 up, or None, but is {threads!r}.")
+        raise InputError("out-of-range", f"threads must be a whole number from 1 up, or None, but is {threads!r}.")
     count = workers.default_threads() if threads is None else threads
     budget = memory_budget(max_memory)
     with workers.one_core(), cluster_executor(cluster, count) as executor, progress_bar(progress, title) as report:

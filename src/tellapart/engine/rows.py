@@ -107,6 +107,7 @@ class Rows:
         if room < 16 or 4 * self.needs.sums > most:
             need = max(64 * self.needs.row, 4 * self.needs.sums)
             raise InputMemoryError(
+                "not-enough-memory",
                 f"The computation takes {need:,} bytes, but {most:,} are allowed.",
                 "Allow more with {max_memory}, or give fewer {permutations}.",
                 max_memory=...,

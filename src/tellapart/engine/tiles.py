@@ -242,6 +242,7 @@ def tile_size(
     need = tile_bytes(height, width, itemsize, bytes_per_row, bytes_per_point)
     if need > budget:
         raise InputMemoryError(
+            "not-enough-memory",
             f"Tiles of {height} × {width} take {need:,} bytes, but {budget:,} are allowed.",
             "Allow more with {max_memory}, or use fewer {permutations}.",
             max_memory=...,

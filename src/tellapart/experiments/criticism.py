@@ -130,9 +130,9 @@ def read_samples(path: Path, data: Data) -> Tensor:
     source = read(str(path), "samples")
     rows = source.content.planes(slice(None), torch.float32).flatten(1) if hasattr(source.content, "planes") else None
     if rows is None or rows.shape[1] != data.pixels:
-        raise InputError(f"{path} must hold images of {' × '.join(map(str, data.shape))} pixels.")
+        raise InputError("wrong-image-shape", f"{path} must hold images of {' × '.join(map(str, data.shape))} pixels.")
     if len(rows) < 2 * LEARNED + SIZES[-1]:
-        raise InputError(f"{path} holds {len(rows)} images, but {2 * LEARNED + SIZES[-1]} are needed.")
+        raise InputError("too-few-rows", f"{path} holds {len(rows)} images, but {2 * LEARNED + SIZES[-1]} are needed.")
     return rows
 
 

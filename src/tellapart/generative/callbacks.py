@@ -62,7 +62,7 @@ class LogFile(Callback):
 def read_log(path: Path, last: int | None = None) -> list[dict[str, Any]]:
     """The lines of a log up to a step; a line that was cut off is left out."""
     if path.exists() and not path.is_file():
-        raise InputError(f"{path} is not a file. Remove it, or choose another folder.")
+        raise InputError("not-a-file", f"{path} is not a file. Remove it, or choose another folder.")
     lines = path.read_text(errors="replace").splitlines(keepends=True) if path.exists() else []
     entries = []
     for number, line in enumerate(lines, 1):
@@ -72,7 +72,9 @@ def read_log(path: Path, last: int | None = None) -> list[dict[str, Any]]:
             except (ValueError, RecursionError):
                 entry = None
             if not isinstance(entry, dict) or not isinstance(entry.get("step"), int):
-                raise InputError(f"Line {number} of {path} is damaged. Remove it, or choose another folder.")
+                raise InputError(
+                    "damaged-file", f"Line {number} of {path} is damaged. Remove it, or choose another folder."
+                )
             entries.append(entry)
     return [entry for entry in entries if last is None or entry["step"] <= last]
 

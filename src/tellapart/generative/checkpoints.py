@@ -33,14 +33,16 @@ def read_run(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     tensors, facts = read(path)
     lacking = [name for name in FACTS if not isinstance(facts, dict) or name not in facts]
     if lacking:
-        raise InputError(f"{path} is not a checkpoint of a training run: it lacks {', '.join(lacking)}.")
+        raise InputError(
+            "wrong-file-kind", f"{path} is not a checkpoint of a training run: it lacks {', '.join(lacking)}."
+        )
     for known, found in ((FACTS, facts), (DATA, facts["data"])):
         for name, kind in known.items():
             if not isinstance(found.get(name), kind):
-                raise InputError(f"{path} is damaged: its {name} is {found.get(name)!r:.40}.")
+                raise InputError("damaged-file", f"{path} is damaged: its {name} is {found.get(name)!r:.40}.")
     shape = facts["data"]["shape"]
     if not all(isinstance(side, int) and 0 < side < _LARGEST_ROW for side in shape) or math.prod(shape) > _LARGEST_ROW:
-        raise InputError(f"{path} is damaged: its shape is {shape!r:.40}.")
+        raise InputError("damaged-file", f"{path} is damaged: its shape is {shape!r:.40}.")
     return tensors, facts
 
 
@@ -53,7 +55,7 @@ def naming_damage(path: Path) -> Iterator[None]:
         raise
     except (KeyError, IndexError, TypeError, ValueError, RuntimeError, AttributeError) as error:
         reason = " ".join(str(error).split())
-        raise InputError(f"{path} is damaged: {reason:.200}.") from error
+        raise InputError("damaged-file", f"{path} is damaged: {reason:.200}.") from error
 
 
 def collect_state(
@@ -100,8 +102,9 @@ def check_shapes(path: Path, tensors: Mapping[str, Tensor], shapes: Mapping[str,
     for name in sorted(held.keys() | shapes.keys()):
         if held.get(name) != shapes.get(name):
             raise InputError(
+                "damaged-file",
                 f"{path} is damaged: by its settings, {name} has shape {_describe(shapes.get(name))}, "
-                f"but the file holds {_describe(held.get(name))}."
+                f"but the file holds {_describe(held.get(name))}.",
             )
 
 

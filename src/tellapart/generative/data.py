@@ -52,7 +52,8 @@ class Data:
         chosen = torch.cat([order[self.labels[order] == c][: count // len(classes)] for c in classes])
         if len(chosen) < count // len(classes) * len(classes) or not len(chosen):
             raise InputError(
-                f"labels={count} asks for {count // len(classes)} of each class, but {self.name} has fewer."
+                "too-few-rows",
+                f"labels={count} asks for {count // len(classes)} of each class, but {self.name} has fewer.",
             )
         return self.rows[chosen], self.labels[chosen]
 
@@ -76,7 +77,9 @@ def load(name: str, *, held_out: float = 1 / 6, image_size: tuple[int, int] | No
     torch.Size([1498, 64])
     """
     if name in ("mnist", "digits") and image_size is not None:
-        raise InputError(f"The images of {name} have their own size.", "Leave out {image_size}.", image_size=...)
+        raise InputError(
+            "ignored-option", f"The images of {name} have their own size.", "Leave out {image_size}.", image_size=...
+        )
     if name == "mnist":
         return _with_own_test(name, *datasets.mnist())
     if name == "digits":
@@ -84,7 +87,10 @@ def load(name: str, *, held_out: float = 1 / 6, image_size: tuple[int, int] | No
         return _split(name, (8, 8), images.flatten(1).float(), labels, held_out)
     if not Path(name).exists():
         raise InputFileError(
-            f"{name!r} does not exist.", "{data} takes mnist, digits, a folder of images, or a file of them.", data=...
+            "file-not-found",
+            f"{name!r} does not exist.",
+            "{data} takes mnist, digits, a folder of images, or a file of them.",
+            data=...,
         )
     if image_size is None and (arrays := read_idx_folder(Path(name))) is not None:
         train, labels, test, test_labels = (torch.from_numpy(part.copy()) for part in arrays.values())
@@ -93,12 +99,15 @@ def load(name: str, *, held_out: float = 1 / 6, image_size: tuple[int, int] | No
             len(test),
             test.shape[1:],
         ):
-            raise InputError(f"The idx files in {name} do not belong together: they are images and one label for each.")
+            raise InputError(
+                "wrong-number-of-labels",
+                f"The idx files in {name} do not belong together: they are images and one label for each.",
+            )
         return _with_own_test(Path(name).resolve().name, train, labels, test, test_labels)
     source = read(name, "data", image_size=image_size)
     content = source.content
     if not isinstance(content, Images):
-        raise InputError(f"{name} holds a {source.kind}, but generative models are trained on images.")
+        raise InputError("not-images", f"{name} holds a {source.kind}, but generative models are trained on images.")
     rows = content.planes(slice(None), torch.float32).movedim(1, -1).flatten(1)
     return _split(str(Path(name).resolve()), content.shape, rows, None, held_out)
 

@@ -72,7 +72,7 @@ def load_or_train_classifier(data: Data, folder: Path, *, epochs: int = 8, progr
     same classifier: it is an instrument, and what it measures should be comparable.
     """
     if data.labels is None or data.held_out_labels is None:
-        raise InputError(f"{data.name} has no labels, so that no classifier can be trained on it.")
+        raise InputError("no-labels", f"{data.name} has no labels, so that no classifier can be trained on it.")
     rng = checkpoints.make_generator(0)
     classifier = Classifier(data.pixels, data.classes, rng)
     path = folder / f"classifier-{data.digest}-{epochs}.safetensors"

@@ -91,7 +91,7 @@ class SampleCheck:
         rng: RNG = None,
     ) -> None:
         if every < 1 or rows < 8 or len(held_out) < 8:
-            raise InputError("every must be at least 1, and at least 8 rows are compared.")
+            raise InputError("out-of-range", "every must be at least 1, and at least 8 rows are compared.")
         self.sample, self.every, self.writer, self.tag, self.seed = sample, every, writer, tag, seed_of(rng)
         self.held_out = held_out[:rows].detach().cpu().flatten(1)
         median = median_distance([self.held_out], self.seed)

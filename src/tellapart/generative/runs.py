@@ -73,10 +73,10 @@ def open_run(out: str | Path) -> tuple[Model[Any], dict[str, Any]]:
     """The model of a run at its last checkpoint, and what the checkpoint says of itself."""
     path = Path(out) / "checkpoint.safetensors"
     if not path.exists():
-        raise InputError(f"{out} holds no training run: there is no {path.name} in it.")
+        raise InputError("no-training-run", f"{out} holds no training run: there is no {path.name} in it.")
     tensors, facts = checkpoints.read_run(path)
     if facts["model"] not in MODELS:
-        raise InputError(f"{path} holds a {facts['model']!r}. Known models: {', '.join(MODELS)}.")
+        raise InputError("unknown-model", f"{path} holds a {facts['model']!r}. Known models: {', '.join(MODELS)}.")
     kind, data = MODELS[facts["model"]], facts["data"]
     with checkpoints.naming_damage(path):
         settings: Any = kind.settings_class.from_mapping(facts["settings"])
@@ -90,14 +90,16 @@ def open_run(out: str | Path) -> tuple[Model[Any], dict[str, Any]]:
 def sample(out: str | Path, n: int, *, rng: RNG = None) -> np.ndarray[Any, Any]:
     """``n`` images of the model of a run, as uint8 of shape (n, h, w)."""
     if n < 1:
-        raise InputError(f"n must be at least 1, but is {n}.")
+        raise InputError("out-of-range", f"n must be at least 1, but is {n}.")
     model, facts = open_run(out)
     shape = facts["data"]["shape"]
     # Rows in single precision twice over (as they come, and as one tensor), and as images.
     need, free = 9 * n * math.prod(shape), available_memory()
     if need > free:
         raise InputMemoryError(
-            f"{n:,} images take {need / 1e9:.3g} GB, but {free / 1e9:.3g} GB are free.", "Draw fewer."
+            "not-enough-memory",
+            f"{n:,} images take {need / 1e9:.3g} GB, but {free / 1e9:.3g} GB are free.",
+            "Draw fewer.",
         )
     with workers.flushing_denormals():
         rows = model.sample(n, checkpoints.make_generator(seed_of(rng)))
@@ -108,7 +110,7 @@ def save_samples(out: str | Path, n: int, path: str | Path, *, rng: RNG = None) 
     """Write `sample` to an ``.npz`` or ``.npy`` file, whole or not at all, and return the shape of what was written."""
     path = Path(path)
     if path.suffix not in (".npz", ".npy"):
-        raise InputError(f"Unsupported format {path.suffix!r} of {path}. Supported: .npz, .npy.")
+        raise InputError("unknown-format", f"Unsupported format {path.suffix!r} of {path}. Supported: .npz, .npy.")
     images = sample(out, n, rng=rng)
     with atomic_path(path) as unfinished, unfinished.open("wb") as file:
         if path.suffix == ".npz":

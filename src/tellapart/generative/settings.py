@@ -70,7 +70,7 @@ class Settings:
         >>> Settings.from_mapping({"learning_rat": 1})
         Traceback (most recent call last):
         ...
-        tellapart._util.errors.InputError: 'learning_rat' is not a setting. Did you mean 'learning_rate'?
+        tellapart.InputError: 'learning_rat' is not a setting. Did you mean 'learning_rate'?
         """
         known = [entry.name for entry in fields(cls)]
         for name in given:
@@ -78,7 +78,7 @@ class Settings:
                 close = get_close_matches(name, known, 1)
                 hint = f"Did you mean {close[0]!r}?" if close else f"There are {', '.join(known)}."
                 model = cls.__name__.removesuffix("Settings")
-                raise InputError(f"{name!r} is not a setting{model and f' of {model}'}. {hint}")
+                raise InputError("unknown-option", f"{name!r} is not a setting{model and f' of {model}'}. {hint}")
         return cls(**given)
 
     def as_dict(self) -> dict[str, Any]:
@@ -91,19 +91,21 @@ def _convert(entry: Field[Any], value: Any, kind: Any) -> Any:
     name = entry.name
     if get_origin(kind) is Literal:
         if value not in get_args(kind):
-            raise InputError(f"{name} must be one of {', '.join(get_args(kind))}, but is {value!r}.")
+            raise InputError("unknown-choice", f"{name} must be one of {', '.join(get_args(kind))}, but is {value!r}.")
         return value
     if get_origin(kind) is tuple:
         if not isinstance(value, (list, tuple)) or not value:
-            raise InputError(f"{name} must be a list of numbers, but is {value!r}.")
+            raise InputError("wrong-type", f"{name} must be a list of numbers, but is {value!r}.")
         return tuple(_convert(entry, part, get_args(kind)[0]) for part in value)
     if kind is bool:
         if not isinstance(value, bool):
-            raise InputError(f"{name} must be true or false, but is {value!r}.")
+            raise InputError("wrong-type", f"{name} must be true or false, but is {value!r}.")
         return value
     from_zero = "may be zero" in entry.metadata
     number = fits(value, float)
     if not number or (kind is int and value != int(value)) or value < 0 or (value == 0 and not from_zero):
         wanted = "a whole number" if kind is int else "a number"
-        raise InputError(f"{name} must be {wanted} {'from' if from_zero else 'above'} 0, but is {value!r}.")
+        raise InputError(
+            "out-of-range", f"{name} must be {wanted} {'from' if from_zero else 'above'} 0, but is {value!r}."
+        )
     return kind(value)

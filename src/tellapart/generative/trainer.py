@@ -72,13 +72,14 @@ class Trainer:
         callbacks: Sequence[Callback] = (),
     ) -> None:
         if name not in MODELS:
-            raise InputError(f"{name!r} is not a model. Choose one of {', '.join(MODELS)}.")
+            raise InputError("unknown-model", f"{name!r} is not a model. Choose one of {', '.join(MODELS)}.")
         self.name, self.data, self.out = name, data, out
         self.callbacks = [LogFile(), *callbacks]
         self.device = _find_device(device)
         found = checkpoints.read_run(self.path) if self.path.exists() else None
         if found and not resume:
             raise InputError(
+                "training-run-exists",
                 f"{out} already holds a training run.",
                 "Continue it with {resume}, or choose another folder.",
                 resume=True,
@@ -90,6 +91,7 @@ class Trainer:
         self.settings: Any = MODELS[name].settings_class.from_mapping(given)
         if self.settings.batch_size > len(data.rows):
             raise InputError(
+                "too-few-rows",
                 f"A batch has {self.settings.batch_size} rows, but {data.name} has {len(data.rows)}.",
                 "Give a smaller {batch_size}.",
                 batch_size=...,
@@ -110,7 +112,9 @@ class Trainer:
             tensors, facts = found
             if facts["device"] != self.device.type:
                 raise InputError(
-                    f"The run was made on {facts['device']}, and goes on exactly only there, not on {self.device.type}."
+                    "training-run-differs",
+                    f"The run was made on {facts['device']}, and goes on exactly only there, not on "
+                    f"{self.device.type}.",
                 )
             with checkpoints.naming_damage(self.path):
                 checkpoints.restore_state(self.model.networks, self.model.optimisers, tensors, facts)
@@ -170,15 +174,18 @@ class Trainer:
         with open_lock(self.out / ".lock") as file:
             if not try_lock(file):
                 raise InputError(
+                    "training-run-in-use",
                     f"Process {file.read(20).strip() or '(unknown)'} is training in {self.out}. Wait for its end, or "
-                    "choose another folder."
+                    "choose another folder.",
                 )
             file.truncate(0)
             file.write(str(os.getpid()))
             file.flush()
             there = checkpoints.read_run(self.path)[1]["step"] if self.path.exists() else None
             if there != self._found_step:
-                raise InputError(f"{self.out} has been trained in since this run was opened. Open it again.")
+                raise InputError(
+                    "training-run-changed", f"{self.out} has been trained in since this run was opened. Open it again."
+                )
             yield
             self._found_step = self.step
 
@@ -225,7 +232,9 @@ def _find_device(name: str | None) -> torch.device:
         # A generator, a draw and what is read from it: not every device that has a name is here, and has all of these.
         torch.rand(1, generator=torch.Generator(device), device=device).item()
     except (RuntimeError, AssertionError, NotImplementedError, TypeError) as error:
-        raise InputError(f"There is no device {name!r} here to train on.", "Leave {device} out.", device=...) from error
+        raise InputError(
+            "unknown-device", f"There is no device {name!r} here to train on.", "Leave {device} out.", device=...
+        ) from error
     return device
 
 
@@ -239,7 +248,9 @@ def _check_memory(shapes: Mapping[str, torch.Size]) -> None:
     need, free = 4 * 4 * sum(math.prod(shape) for shape in shapes.values()), available_memory()
     if need > free:
         raise InputMemoryError(
-            f"The networks take {need / 1e9:.3g} GB, but {free / 1e9:.3g} GB are free.", "Choose smaller layers."
+            "not-enough-memory",
+            f"The networks take {need / 1e9:.3g} GB, but {free / 1e9:.3g} GB are free.",
+            "Choose smaller layers.",
         )
 
 
@@ -250,14 +261,19 @@ def _settings_to_resume(
     there = facts["data"]
     if (facts["model"], there["digest"]) != (name, data.digest):
         raise InputError(
-            f"The run is of {facts['model']} on {there['name']}, and cannot go on as {name} on {data.name}."
+            "training-run-differs",
+            f"The run is of {facts['model']} on {there['name']}, and cannot go on as {name} on {data.name}.",
         )
     if seed != facts["seed"]:
-        raise InputError(f"The run has seed {facts['seed']}, and cannot go on with seed {seed}.")
+        raise InputError(
+            "training-run-differs", f"The run has seed {facts['seed']}, and cannot go on with seed {seed}."
+        )
     stored = dict(facts["settings"])
     asked = MODELS[name].settings_class.from_mapping(stored | given).as_dict()
     changed = [key for key in given if asked[key] != stored[key] and key not in MAY_CHANGE]
     if changed:
         key = changed[0]
-        raise InputError(f"The run has {key}={stored[key]}, and cannot go on with {key}={asked[key]}.")
+        raise InputError(
+            "training-run-differs", f"The run has {key}={stored[key]}, and cannot go on with {key}={asked[key]}."
+        )
     return asked

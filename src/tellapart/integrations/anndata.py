@@ -60,19 +60,24 @@ def samples(
     '2'
     """
     if not all(hasattr(adata, name) for name in ("obs", "obsm", "layers", "var_names")):
-        raise InputTypeError(f"adata must be an AnnData object, but is of type {type(adata).__name__}.")
+        raise InputTypeError("wrong-type", f"adata must be an AnnData object, but is of type {type(adata).__name__}.")
     if obsm is not None and (layer is not None or genes is not None):
-        raise InputError("obsm= takes coordinates of an embedding: give neither layer= nor genes= with it.")
+        raise InputError(
+            "conflicting-arguments", "obsm= takes coordinates of an embedding: give neither layer= nor genes= with it."
+        )
     labels = _column(adata, by)
     chosen = list(dict.fromkeys(labels.tolist())) if values is None else list(values)
     if len(chosen) != 2:
         raise InputError(
-            f"obs[{by!r}] has {len(chosen)} values.", "Give two of them as {values}.", values=tuple(chosen[:2])
+            "wrong-number-of-samples",
+            f"obs[{by!r}] has {len(chosen)} values.",
+            "Give two of them as {values}.",
+            values=tuple(chosen[:2]),
         )
     rows = [np.flatnonzero(labels == value) for value in chosen]
     for value, found in zip(chosen, rows, strict=True):
         if not len(found):
-            raise InputError(f"No cell has obs[{by!r}] == {value!r}.")
+            raise InputError("unknown-value", f"No cell has obs[{by!r}] == {value!r}.")
     cells, names = _numbers(adata, obsm, layer, genes)
     check_memory(8.0 * sum(map(len, rows)) * cells.shape[1], "adata", max_memory, "Choose {genes}.", genes=...)
     x, y = (Sample(_dense(cells[part]), names) for part in rows)
@@ -85,7 +90,9 @@ def samples(
 
 def _column(adata: Any, name: str) -> Any:
     if name not in adata.obs:
-        raise InputError(f"obs has no column {name!r}. It has {', '.join(map(repr, adata.obs.columns))}.")
+        raise InputError(
+            "unknown-column", f"obs has no column {name!r}. It has {', '.join(map(repr, adata.obs.columns))}."
+        )
     return np.asarray(adata.obs[name])
 
 
@@ -93,24 +100,24 @@ def _numbers(adata: Any, obsm: str | None, layer: str | None, genes: Sequence[st
     """All cells, perhaps sparse, and the names of their coordinates."""
     if obsm is not None:
         if obsm not in adata.obsm:
-            raise InputError(f"obsm has no {obsm!r}. It has {', '.join(map(repr, adata.obsm))}.")
+            raise InputError("unknown-member", f"obsm has no {obsm!r}. It has {', '.join(map(repr, adata.obsm))}.")
         cells = adata.obsm[obsm]
         cells = np.asarray(cells) if hasattr(cells, "columns") else cells
         return cells, tuple(f"{obsm}[{k}]" for k in range(cells.shape[1]))
     if layer is not None and layer not in adata.layers:
-        raise InputError(f"layers has no {layer!r}. It has {', '.join(map(repr, adata.layers))}.")
+        raise InputError("unknown-member", f"layers has no {layer!r}. It has {', '.join(map(repr, adata.layers))}.")
     cells = adata.X if layer is None else adata.layers[layer]
     names = list(map(str, adata.var_names))
     if genes is None:
         return cells, tuple(names)
     unknown = sorted(set(genes) - set(names))
     if unknown:
-        raise InputError(f"var_names lacks {', '.join(map(repr, unknown[:5]))}.")
+        raise InputError("unknown-column", f"var_names lacks {', '.join(map(repr, unknown[:5]))}.")
     return cells[:, [names.index(gene) for gene in genes]], tuple(genes)
 
 
 def _dense(cells: Any) -> torch.Tensor:
     values = as_array(cells.toarray() if hasattr(cells, "toarray") else cells, "adata")
     if not np.isfinite(values).all():
-        raise InputError("adata has values that are not finite numbers.")
+        raise InputError("non-finite-values", "adata has values that are not finite numbers.")
     return torch.from_numpy(np.ascontiguousarray(values, np.float32 if values.itemsize <= 4 else np.float64))

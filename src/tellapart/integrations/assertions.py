@@ -180,7 +180,7 @@ def _check_alpha(alpha: Any) -> None:
     from .._util.errors import InputError
 
     if not isinstance(alpha, (int, float)) or not 1e-6 <= alpha < 1:
-        raise InputError(f"alpha must be between 1e-6 and 1, but is {alpha!r}.")
+        raise InputError("out-of-range", f"alpha must be between 1e-6 and 1, but is {alpha!r}.")
 
 
 def _seed(rng: RNG) -> int:
@@ -198,6 +198,7 @@ def _check_can_fail(result: TwoSampleResult, alpha: float, all_seen: bool) -> No
     if all_seen and result.min_pvalue > alpha:
         sizes = " and ".join(map(str, result.sizes))
         raise InputError(
+            "level-not-attainable",
             f"With {sizes} rows p cannot be below {result.min_pvalue:.3g}: nothing can be found at level {alpha:g}.",
             "Give more rows, or a larger {alpha}.",
             alpha=...,

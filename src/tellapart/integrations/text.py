@@ -46,10 +46,11 @@ def hashing_ngrams(
     0.001
     """
     if unit not in ("character", "word"):
-        raise InputError(f"unit={unit!r} is not known. Choose 'character' or 'word'.")
+        raise InputError("unknown-choice", f"unit={unit!r} is not known. Choose 'character' or 'word'.")
     if not sizes or min(sizes) < 1 or dimensions < 2:
         raise InputError(
-            f"sizes must be lengths from 1 up, and dimensions from 2 up, but are {sizes!r}, {dimensions!r}."
+            "out-of-range",
+            f"sizes must be lengths from 1 up, and dimensions from 2 up, but are {sizes!r}, {dimensions!r}.",
         )
 
     def runs(text: str) -> Iterator[tuple[str, int]]:
@@ -87,7 +88,7 @@ def characters(length: int) -> TextFeatures:
            [97., 98., 99.]])
     """
     if length < 1:
-        raise InputError(f"length must be from 1 up, but is {length!r}.")
+        raise InputError("out-of-range", f"length must be from 1 up, but is {length!r}.")
 
     def features(texts: Sequence[str]) -> Array:
         codes = np.zeros((len(texts), length))
@@ -115,7 +116,9 @@ def sentence_transformer(model: Any, **encode: Any) -> TextFeatures:
     """
     loaded: list[Any] = [] if isinstance(model, str) or hasattr(model, "__fspath__") else [model]
     if loaded and not hasattr(model, "encode"):
-        raise InputTypeError(f"model must be a name, a folder or a SentenceTransformer, but is {type(model).__name__}.")
+        raise InputTypeError(
+            "wrong-type", f"model must be a name, a folder or a SentenceTransformer, but is {type(model).__name__}."
+        )
 
     def features(texts: Sequence[str]) -> Array:
         if not loaded:
@@ -144,8 +147,9 @@ def _check_folder(model: str) -> None:
     """Complain of a folder that is not there, which would be looked for on the net."""
     if _is_path(model) and not os.path.isdir(model):
         raise InputError(
+            "file-not-found",
             f"There is no folder {model}. Give the folder of a model, or a name that can be fetched, such as "
-            "all-MiniLM-L6-v2."
+            "all-MiniLM-L6-v2.",
         )
 
 
@@ -155,14 +159,18 @@ def _load(library: Any, model: str) -> Any:
     except Exception as error:  # of the file system, of the net, or of whatever is in the folder
         said = str(error).strip().split("\n")[0]
         raise InputError(
+            "model-not-loaded",
             f"The sentence model {model!r} cannot be loaded: {said.rstrip('.')}. Give the folder of a model, or a name "
-            "that can be fetched."
+            "that can be fetched.",
         ) from error
 
 
 def _as_texts(texts: Any) -> list[str]:
     if not isinstance(texts, (list, tuple)) or not all(isinstance(text, str) for text in texts):
-        raise InputTypeError("These features are for texts: a list of strings, or a table with one column of text.")
+        raise InputTypeError(
+            "unsuitable-features",
+            "These features are for texts: a list of strings, or a table with one column of text.",
+        )
     return list(texts)
 
 

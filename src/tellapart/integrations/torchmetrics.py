@@ -99,6 +99,7 @@ class KernelDistance(Metric):
         width = None if dimensions is None or subsets is not None else _width(self.kernel, dimensions)
         if streaming is True and (width is None or width > _MOST_COORDINATES):
             raise InputError(
+                "unsuitable-kernel",
                 f"Sums cannot stand for all features with {self.kernel} of {dimensions} dimensions.",
                 f"That needs a Linear or Polynomial kernel with at most {_MOST_COORDINATES} products, {{dimensions}}, "
                 "and no {subsets}.",
@@ -124,7 +125,9 @@ class KernelDistance(Metric):
             getattr(self, f"{side}_features").append(rows)
             return
         if rows.shape[1] != self.dimensions:
-            raise InputError(f"dimensions={self.dimensions}, but a batch has {rows.shape[1]} features.")
+            raise InputError(
+                "shapes-differ", f"dimensions={self.dimensions}, but a batch has {rows.shape[1]} features."
+            )
         phi = _explicit(self.kernel, rows.double())
         psi = torch.cat([phi, phi.square().sum(1, keepdim=True), torch.ones_like(phi[:, :1])], 1)
         getattr(self, f"{side}_moments").add_(psi.T @ psi)
@@ -136,7 +139,10 @@ class KernelDistance(Metric):
             real_sums, fake_sums = cast(Tensor, self.real_moments), cast(Tensor, self.fake_moments)
             sums = cast(Sums, sums_from_moments(real_sums, fake_sums))
             if min(sums.m, sums.n) < 4:
-                raise InputError(f"At least 4 rows of each are needed, but there are {sums.m} real and {sums.n} fake.")
+                raise InputError(
+                    "too-few-rows",
+                    f"At least 4 rows of each are needed, but there are {sums.m} real and {sums.n} fake.",
+                )
             found = estimate_from(sums)
             pvalue = gamma_pvalue(sums)
         else:
@@ -156,7 +162,8 @@ class KernelDistance(Metric):
         """The mean over random subsets, drawn as torchmetrics' KID draws them from the same seed."""
         if min(len(real), len(fake)) < self.subset_size:
             raise InputError(
-                f"subset_size={self.subset_size}, but there are {len(real)} real and {len(fake)} generated rows."
+                "too-few-rows",
+                f"subset_size={self.subset_size}, but there are {len(real)} real and {len(fake)} generated rows.",
             )
         generator = torch.Generator().manual_seed(self.rng)
         drawn = []
@@ -180,7 +187,9 @@ class KernelDistance(Metric):
             self.extractor.eval()
         rows = x if self.extractor is None else self.extractor(x)
         if not isinstance(rows, Tensor) or not len(rows) or not rows.is_floating_point():
-            raise InputError("features must give one row of floating-point numbers for each sample of a batch.")
+            raise InputError(
+                "invalid-features", "features must give one row of floating-point numbers for each sample of a batch."
+            )
         return rows.detach().flatten(1)
 
 
@@ -267,5 +276,5 @@ def _explicit(kernel: Kernel, rows: Tensor) -> Tensor:
 def _concatenate(parts: Any, side: str) -> Tensor:
     rows = torch.cat(list(parts)) if isinstance(parts, list) and parts else parts
     if not isinstance(rows, Tensor):
-        raise InputError(f"There are no {side} samples yet: call update(x, real={side == 'real'}).")
+        raise InputError("no-rows", f"There are no {side} samples yet: call update(x, real={side == 'real'}).")
     return rows

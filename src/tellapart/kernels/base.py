@@ -79,8 +79,9 @@ class Kernel(nn.Module):
         y = x if y is None else y
         if x.ndim < 2 or y.ndim < 2 or x.shape[1:] != y.shape[1:]:
             raise InputError(
+                "shapes-differ",
                 "A kernel takes two blocks of points with one row for each point and rows of one shape, "
-                f"but the shapes are {tuple(x.shape)} and {tuple(y.shape)}."
+                f"but the shapes are {tuple(x.shape)} and {tuple(y.shape)}.",
             )
         plan = self.plan(probe_rows(x, y))
         return self.tile(self.features(x, plan), self.features(y, plan), plan)
@@ -133,7 +134,9 @@ def log_positive(name: str, values: float | Sequence[float] | Tensor) -> Tensor:
     try:
         given = torch.as_tensor(values, dtype=torch.float64).detach().clone()
     except (TypeError, ValueError, RuntimeError):
-        raise InputTypeError(f"{name} must be a positive number or a list of them, but is {values!r}.") from None
+        raise InputTypeError(
+            "wrong-type", f"{name} must be a positive number or a list of them, but is {values!r}."
+        ) from None
     if not bool(torch.isfinite(given).all() and (given > 0).all()):
-        raise InputError(f"{name} must be positive and finite, but is {given.tolist()}.")
+        raise InputError("out-of-range", f"{name} must be positive and finite, but is {given.tolist()}.")
     return given.log()

@@ -20,7 +20,7 @@ class Combination(Kernel):
     def __init__(self, parts: Sequence[Kernel]) -> None:
         super().__init__()
         if not parts:
-            raise InputError(f"{type(self).__name__} needs at least one kernel.")
+            raise InputError("no-kernels", f"{type(self).__name__} needs at least one kernel.")
         self.parts = nn.ModuleList(parts)
 
     def components(self) -> Mapping[str, Sequence[Kernel]]:
@@ -62,7 +62,10 @@ class Sum(Combination):
         super().__init__(parts)
         logs = log_positive("weights", [1.0] * len(parts) if weights is None else weights)
         if logs.shape != (len(parts),):
-            raise InputError(f"weights must be one for each of the {len(parts)} kernels, but there are {logs.numel()}.")
+            raise InputError(
+                "wrong-shape",
+                f"weights must be one for each of the {len(parts)} kernels, but there are {logs.numel()}.",
+            )
         self.log_weights = nn.Parameter(logs, requires_grad=False)
 
     def plan(self, probe: Tensor, *, additive: bool = False, dtype: torch.dtype | None = None) -> Plan:

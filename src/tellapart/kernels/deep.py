@@ -28,7 +28,9 @@ class MLP(nn.Sequential):
 
     def __init__(self, widths: Sequence[int], rng: int | None = None) -> None:
         if len(widths) < 2:
-            raise InputError(f"widths must name at least the input and the output, but is {list(widths)}.")
+            raise InputError(
+                "wrong-shape", f"widths must name at least the input and the output, but is {list(widths)}."
+            )
         layers: list[nn.Module] = [nn.Flatten()]
         # Weights that will be drawn with the seed must not be drawn with torch's generator before.
         linear = nn.Linear if rng is None else partial(nn.utils.skip_init, nn.Linear)
@@ -64,12 +66,14 @@ class Deep(Kernel):
     ) -> None:
         super().__init__()
         if not isinstance(network, nn.Module):
-            raise InputTypeError(f"network must be a torch nn.Module, but is of type {type(network).__name__}.")
+            raise InputTypeError(
+                "wrong-type", f"network must be a torch nn.Module, but is of type {type(network).__name__}."
+            )
         if not 0 < epsilon < 1:
-            raise InputError(f"epsilon must be between 0 and 1, but is {epsilon!r}.")
+            raise InputError("out-of-range", f"epsilon must be between 0 and 1, but is {epsilon!r}.")
         for name, part in (("kernel", kernel), ("original", original)):
             if part is not None and not isinstance(part, Kernel):
-                raise InputTypeError(f"{name} must be a kernel object, but is {part!r}.")
+                raise InputTypeError("wrong-type", f"{name} must be a kernel object, but is {part!r}.")
         self.network = network
         self.kernel = Gaussian() if kernel is None else kernel
         self.normalised = original is None and self.kernel.normalised
@@ -98,11 +102,14 @@ class Deep(Kernel):
         for module in self.network.modules():
             if module.training and isinstance(module, nn.modules.batchnorm._BatchNorm):
                 raise InputError(
+                    "training-mode",
                     "With batch normalisation in training mode, k(x, y) depends on the other points of the batch and "
-                    "is no kernel. Use LayerNorm or GroupNorm, or call .eval() on the network."
+                    "is no kernel. Use LayerNorm or GroupNorm, or call .eval() on the network.",
                 )
             if module.training and isinstance(module, nn.modules.dropout._DropoutNd) and module.p > 0:
-                raise InputError("With dropout in training mode k(x, y) is random. Call .eval() on the network.")
+                raise InputError(
+                    "training-mode", "With dropout in training mode k(x, y) is random. Call .eval() on the network."
+                )
         parameter = next(self.network.parameters(), x)
         blocks = [x] if torch.is_grad_enabled() else x.split(_BATCH)
         return torch.cat([self.network(block.to(parameter.dtype)).flatten(1) for block in blocks])
@@ -131,6 +138,7 @@ class Deep(Kernel):
         if network is None:
             if "widths" not in saved.config:
                 raise InputError(
+                    "network-needed",
                     f"It has a network of class {saved.config.get('network')}.",
                     "Give one of that architecture as load(path, {network}).",
                     network=...,

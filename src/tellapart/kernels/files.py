@@ -40,11 +40,11 @@ def load(path: str | os.PathLike[str], network: nn.Module | None = None) -> Kern
     try:
         kernel = _make(description, tensors, network)
         kernel.load_state_dict(tensors, assign=True)
+    except InputError as error:
+        raise error.after(f"{path} cannot be read as a kernel. ") from error
     except (ValueError, TypeError, KeyError, IndexError, RuntimeError) as error:
-        problem, advice, options = " ".join(str(error).split()), "", {}
-        if isinstance(error, InputError):
-            problem, advice, options = error.problem, error.advice, error.options
-        raise InputError(f"{path} cannot be read as a kernel. {problem}", advice, **options) from error
+        problem = " ".join(str(error).split())
+        raise InputError("damaged-file", f"{path} cannot be read as a kernel. {problem}") from error
     return kernel
 
 
@@ -52,7 +52,8 @@ def _describe(kernel: Kernel) -> dict[str, Any]:
     name = type(kernel).__name__
     if REGISTRY.get(name) is not type(kernel):
         raise InputTypeError(
-            f"A {name} kernel cannot be saved: its class is not one that tellapart.kernels.register has been told of."
+            "cannot-be-saved",
+            f"A {name} kernel cannot be saved: its class is not one that tellapart.kernels.register has been told of.",
         )
     found: dict[str, Any] = {"kernel": name, "config": kernel.config()}
     components = {argument: _describe_component(part) for argument, part in kernel.components().items()}
@@ -70,13 +71,14 @@ def _make(description: Any, tensors: Mapping[str, Tensor], network: nn.Module | 
     if not isinstance(description, dict) or any(
         not isinstance(description.get(name, {}), dict) for name in ("config", "components")
     ):
-        raise InputError("Its header does not describe a kernel.")
+        raise InputError("damaged-file", "Its header does not describe a kernel.")
     if depth > _DEEPEST:
-        raise InputError(f"Its header describes kernels within kernels more than {_DEEPEST} deep.")
+        raise InputError("damaged-file", f"Its header describes kernels within kernels more than {_DEEPEST} deep.")
     name = description.get("kernel")
     kind = REGISTRY.get(name) if isinstance(name, str) else None
     if kind is None:
         raise InputError(
+            "unknown-kernel",
             f"It holds a kernel of class {name!r}, which is not known here.",
             f"Import the module that defines it and decorates it with tellapart.kernels.register. "
             f"Known are {', '.join(sorted(REGISTRY))}.",

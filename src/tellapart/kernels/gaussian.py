@@ -73,11 +73,13 @@ class ARD(Gaussian):
     def __init__(self, d: int, bandwidth: float = 1.0, scales: float | Sequence[float] | Tensor = 1.0) -> None:
         super().__init__(bandwidth)
         if isinstance(d, bool) or not hasattr(d, "__index__") or d < 1:
-            raise InputError(f"d must be the number of coordinates, but is {d!r}.")
+            raise InputError("out-of-range", f"d must be the number of coordinates, but is {d!r}.")
         d = index(d)
         logs = log_positive("scales", scales)
         if logs.ndim and logs.shape != (d,):
-            raise InputError(f"scales must be one number or {d} of them, but has shape {tuple(logs.shape)}.")
+            raise InputError(
+                "wrong-shape", f"scales must be one number or {d} of them, but has shape {tuple(logs.shape)}."
+            )
         self.log_scales = nn.Parameter(logs.expand(d).clone())
 
     @property
@@ -98,7 +100,9 @@ class ARD(Gaussian):
         """As for a Gaussian, once the width of the data is checked."""
         width = probe.flatten(1).shape[1]
         if width != len(self.log_scales):
-            raise InputError(f"The kernel ARD({len(self.log_scales)}) does not fit data with {width} coordinates.")
+            raise InputError(
+                "shapes-differ", f"The kernel ARD({len(self.log_scales)}) does not fit data with {width} coordinates."
+            )
         return super().plan(probe, additive=additive, dtype=dtype)
 
     def features(self, x: Tensor, plan: Plan) -> Features:

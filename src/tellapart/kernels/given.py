@@ -32,11 +32,13 @@ class Precomputed(Kernel):
         super().__init__()
         values = as_sample(matrix, "matrix").values.detach()
         if values.ndim != 2 or values.shape[0] != values.shape[1]:
-            raise InputError(f"matrix must be square, but has shape {tuple(values.shape)}.")
+            raise InputError("wrong-shape", f"matrix must be square, but has shape {tuple(values.shape)}.")
         tolerance = 100 * torch.finfo(values.dtype).eps * float(values.abs().max())
         blocks = (slice(start, start + 1024) for start in range(0, len(values), 1024))
         if any(float((values[rows] - values[:, rows].T).abs().max()) > tolerance for rows in blocks):
-            raise InputError("matrix must be symmetric. Use (K + K.T) / 2 if it only fails by rounding.")
+            raise InputError(
+                "asymmetric-kernel", "matrix must be symmetric. Use (K + K.T) / 2 if it only fails by rounding."
+            )
         self.register_buffer("matrix", values)
 
     def plan(self, probe: Tensor, *, additive: bool = False, dtype: torch.dtype | None = None) -> Plan:
@@ -48,8 +50,9 @@ class Precomputed(Kernel):
         rows = x.flatten(1)
         if rows.shape[1] != 1 or bool(((rows != rows.round()) | (rows < 0) | (rows >= len(self.matrix))).any()):
             raise InputError(
+                "invalid-row-numbers",
                 f"With a Precomputed kernel, samples are row numbers of its matrix, from 0 to {len(self.matrix) - 1}: "
-                "for example X = np.arange(m), Y = np.arange(m, m + n)."
+                "for example X = np.arange(m), Y = np.arange(m, m + n).",
             )
         return rows[:, 0].detach().long()
 
@@ -97,7 +100,7 @@ class FromFunction(Kernel):
         super().__init__()
         if not callable(function):
             raise InputTypeError(
-                f"function must be callable on two blocks of points, but is {type(function).__name__}."
+                "wrong-type", f"function must be callable on two blocks of points, but is {type(function).__name__}."
             )
         self.function = function
 
@@ -108,9 +111,9 @@ class FromFunction(Kernel):
             tile = self.tile(probe, probe[: len(probe) // 2 + 1], plan)
             again = self.tile(probe[: len(probe) // 2 + 1], probe, plan)
         if not (torch.isfinite(tile).all() and torch.isfinite(again).all()):
-            raise InputError("The kernel function returns NaN or infinite values for this data.")
+            raise InputError("non-finite-kernel", "The kernel function returns NaN or infinite values for this data.")
         if not torch.allclose(tile, again.T, rtol=1e-3, atol=1e-5 * float(tile.abs().max())):
-            raise InputError("The kernel function is not symmetric: k(x, y) must equal k(y, x).")
+            raise InputError("asymmetric-kernel", "The kernel function is not symmetric: k(x, y) must equal k(y, x).")
         return plan
 
     def features(self, x: Tensor, plan: Plan) -> Features:
@@ -122,8 +125,9 @@ class FromFunction(Kernel):
         values = torch.as_tensor(self.function(a, b))
         if values.shape != (len(a), len(b)):
             raise InputError(
+                "wrong-shape",
                 f"The kernel function must return a {len(a)} × {len(b)} matrix for blocks of {len(a)} and {len(b)} "
-                f"points, but returned shape {tuple(values.shape)}."
+                f"points, but returned shape {tuple(values.shape)}.",
             )
         return values.to(plan.dtype)
 
@@ -134,11 +138,13 @@ def as_kernel(kernel: Any) -> Kernel:
         return kernel
     if isinstance(kernel, type):
         raise InputTypeError(
-            f"kernel must be a kernel object, but is the class {kernel.__name__}: write {kernel.__name__}(…)."
+            "wrong-type",
+            f"kernel must be a kernel object, but is the class {kernel.__name__}: write {kernel.__name__}(…).",
         )
     if callable(kernel):
         return FromFunction(kernel)
     raise InputTypeError(
+        "wrong-type",
         f"kernel must be a kernel such as ta.kernels.Gaussian(1.0), or a function of two blocks of points, "
-        f"but is of type {type(kernel).__name__}."
+        f"but is of type {type(kernel).__name__}.",
     )

@@ -26,7 +26,7 @@ class Grid(Kernel):
         super().__init__()
         logs = log_positive("bandwidths", bandwidths)
         if logs.ndim != 1 or not len(logs):
-            raise InputError(f"bandwidths must be a list of numbers, but has shape {tuple(logs.shape)}.")
+            raise InputError("wrong-shape", f"bandwidths must be a list of numbers, but has shape {tuple(logs.shape)}.")
         self.bandwidths = torch.as_tensor(bandwidths, dtype=torch.float64).detach().clone()
         self.family = family
         self.members = len(logs)
@@ -49,7 +49,8 @@ class Grid(Kernel):
     def tile(self, a: Features, b: Features, plan: Plan, out: Tensor | None = None) -> Tensor:
         """Always an error: a Grid has a tile for each of its members."""
         raise InputTypeError(
-            f"Expected a single kernel, got a Grid of {self.members}. Use its family with one bandwidth."
+            "single-kernel-needed",
+            f"Expected a single kernel, got a Grid of {self.members}. Use its family with one bandwidth.",
         )
 
     def tiles(self, a: Features, b: Features, plan: Plan, out: Tensor | None = None) -> Iterator[Tensor]:

@@ -27,7 +27,9 @@ class Hamming(Kernel):
         super().__init__()
         self.log_bandwidth = nn.Parameter(log_positive("bandwidth", bandwidth))
         if self.log_bandwidth.ndim:
-            raise InputError(f"bandwidth must be one number, but has shape {tuple(self.log_bandwidth.shape)}.")
+            raise InputError(
+                "wrong-shape", f"bandwidth must be one number, but has shape {tuple(self.log_bandwidth.shape)}."
+            )
 
     @property
     def bandwidth(self) -> float:

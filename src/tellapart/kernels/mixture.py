@@ -33,7 +33,7 @@ class Mixture(Radial):
         del self.log_bandwidth
         logs = log_positive("bandwidths", bandwidths)
         if logs.ndim != 1 or not len(logs):
-            raise InputError(f"bandwidths must be a list of numbers, but has shape {tuple(logs.shape)}.")
+            raise InputError("wrong-shape", f"bandwidths must be a list of numbers, but has shape {tuple(logs.shape)}.")
         self.log_bandwidths = nn.Parameter(logs)
 
     @property

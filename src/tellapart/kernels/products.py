@@ -38,11 +38,13 @@ class Polynomial(Kernel):
     def __init__(self, degree: int = 3, gamma: float | None = None, coef0: float = 1.0) -> None:
         super().__init__()
         if not isinstance(degree, int) or degree < 1:
-            raise InputError(f"degree must be a whole number from 1 up, but is {degree!r}.")
+            raise InputError("out-of-range", f"degree must be a whole number from 1 up, but is {degree!r}.")
         if gamma is not None and not gamma > 0:
-            raise InputError(f"gamma must be positive, but is {gamma!r}.")
+            raise InputError("out-of-range", f"gamma must be positive, but is {gamma!r}.")
         if not coef0 >= 0:
-            raise InputError(f"coef0 must not be negative (k would not be positive definite), but is {coef0!r}.")
+            raise InputError(
+                "out-of-range", f"coef0 must not be negative (k would not be positive definite), but is {coef0!r}."
+            )
         self.degree, self.gamma, self.coef0 = degree, gamma, coef0
 
     def plan(self, probe: Tensor, *, additive: bool = False, dtype: torch.dtype | None = None) -> Plan:

@@ -45,6 +45,7 @@ def register(kind: Class) -> Class:
     # A cell of a notebook that is run again defines the same class anew.
     if known is not None and (known.__module__, known.__qualname__) != (kind.__module__, kind.__qualname__):
         raise InputError(
+            "name-taken",
             f"There already is a kernel class {kind.__name__}, of {known.__module__}.",
             "Register yours by another name.",
         )
@@ -75,12 +76,17 @@ class Saved:
         """A stored tensor, which has ``ndim`` dimensions."""
         found = self.tensors.get(name)
         if found is None:
-            raise InputError(f"The tensor {name!r} is not in the file.")
+            raise InputError("damaged-file", f"The tensor {name!r} is not in the file.")
         if ndim is not None and found.ndim != ndim:
-            raise InputError(f"The tensor {name!r} has shape {tuple(found.shape)}, but should have {ndim} dimensions.")
+            raise InputError(
+                "damaged-file",
+                f"The tensor {name!r} has shape {tuple(found.shape)}, but should have {ndim} dimensions.",
+            )
         return found
 
     def check_size(self, name: str, stored: Any) -> None:
         """Complain where the header says another size than the tensors have."""
         if name in self.config and self.config[name] != stored:
-            raise InputError(f"The header says {name} = {self.config[name]!r}, but the tensors say {stored!r}.")
+            raise InputError(
+                "damaged-file", f"The header says {name} = {self.config[name]!r}, but the tensors say {stored!r}."
+            )

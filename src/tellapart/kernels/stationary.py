@@ -39,7 +39,9 @@ class Stationary(Kernel):
         super().__init__()
         self.log_bandwidth = nn.Parameter(log_positive("bandwidth", bandwidth))
         if self.log_bandwidth.ndim:
-            raise InputError("bandwidth must be one number. For one scale a coordinate use ARD, for several Mixture.")
+            raise InputError(
+                "wrong-shape", "bandwidth must be one number. For one scale a coordinate use ARD, for several Mixture."
+            )
 
     @property
     def bandwidth(self) -> float:
@@ -162,7 +164,7 @@ class Matern(Radial):
     def __init__(self, bandwidth: float = 1.0, nu: float = 1.5) -> None:
         super().__init__(bandwidth)
         if nu not in (0.5, 1.5, 2.5):
-            raise InputError(f"nu must be 0.5, 1.5 or 2.5, but is {nu!r}.")
+            raise InputError("unknown-choice", f"nu must be 0.5, 1.5 or 2.5, but is {nu!r}.")
         self.nu = nu
         self.degree = 1 if nu == 0.5 else 2
 

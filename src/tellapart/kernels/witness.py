@@ -41,7 +41,8 @@ class Witness(Kernel):
         super().__init__()
         if weights.shape != points.shape[:1]:
             raise InputError(
-                f"weights must be one for each of the {len(points)} points, but has shape {tuple(weights.shape)}."
+                "wrong-shape",
+                f"weights must be one for each of the {len(points)} points, but has shape {tuple(weights.shape)}.",
             )
         self.kernel = kernel.requires_grad_(False)
         self.register_buffer("points", points.detach().clone())
@@ -60,7 +61,9 @@ class Witness(Kernel):
         """h at every row of ``x``, in float64."""
         if x[:1].numel() != self.points[:1].numel():
             learned, given = (" × ".join(map(str, t.shape[1:])) for t in (self.points, x))
-            raise InputError(f"This witness was learned from rows of shape {learned}, but is given rows of {given}.")
+            raise InputError(
+                "shapes-differ", f"This witness was learned from rows of shape {learned}, but is given rows of {given}."
+            )
         x = x.reshape(len(x), *self.points.shape[1:])  # images, learned from as rows of pixels
         rows = max(min(_ROWS, _DISTANCES // max(len(self.points), 1)), 1)
         plan = self.kernel.plan(probe_rows(self.points), dtype=torch.float64)

@@ -145,8 +145,9 @@ class Ascent:
                 break  # nothing is left to learn: the samples are separated entirely, or constant
             if not bool(torch.isfinite(value)):
                 raise InputError(
+                    "learning-diverged",
                     f"The criterion {self.criterion!r} is {float(value.detach())} at step {step}. Try a lower "
-                    "learning_rate, or larger batches. kernel='witness' does without this criterion."
+                    "learning_rate, or larger batches. kernel='witness' does without this criterion.",
                 )
             optimiser.zero_grad()
             (-value).backward()

@@ -170,7 +170,7 @@ def select_bandwidth(
     """
     if criterion not in ("median", "mmd", "t", "power", "cv", "streaming"):
         known = "'median', 'mmd', 't', 'power', 'cv' or 'streaming'"
-        raise InputError(f"criterion={criterion!r} is not known. Choose {known}.")
+        raise InputError("unknown-choice", f"criterion={criterion!r} is not known. Choose {known}.")
     check_level(alpha)
     x, y = (sample.values for sample in as_pair(X, Y, at_least=4))
     seed = seed_of(rng)
@@ -238,7 +238,9 @@ def _across_folds(grid: Grid, X: Tensor, Y: Tensor, folds: int, rng: np.random.G
     """MMD² between the witness of all other folds and each fold, on average, from one matrix of sums over bins."""
     m, n = len(X), len(Y)
     if not 2 <= folds <= min(m, n):
-        raise InputError(f"folds must be between 2 and the size of the smaller sample, {min(m, n)}, but is {folds}.")
+        raise InputError(
+            "out-of-range", f"folds must be between 2 and the size of the smaller sample, {min(m, n)}, but is {folds}."
+        )
     of_x, of_y = (np.arange(size) * folds // size for size in (m, n))
     order = [torch.from_numpy(rng.permutation(size)) for size in (m, n)]
     bins = torch.from_numpy(np.concatenate([of_x, folds + of_y]))

@@ -45,16 +45,18 @@ class Settings:
     def __post_init__(self) -> None:
         check_level(self.alpha)
         if self.criterion not in ("t", "power", "mmd"):
-            raise InputError(f"criterion={self.criterion!r} is not known. Choose 't', 'power' or 'mmd'.")
+            raise InputError(
+                "unknown-choice", f"criterion={self.criterion!r} is not known. Choose 't', 'power' or 'mmd'."
+            )
         if not 0 < self.validation < 1:
-            raise InputError(f"validation must be a share between 0 and 1, but is {self.validation!r}.")
+            raise InputError("out-of-range", f"validation must be a share between 0 and 1, but is {self.validation!r}.")
         for name in ("steps", "restarts", "patience"):
             value = getattr(self, name)
             if not isinstance(value, int) or value < 1:
-                raise InputError(f"{name} must be a whole number from 1 up, but is {value!r}.")
+                raise InputError("out-of-range", f"{name} must be a whole number from 1 up, but is {value!r}.")
         size = self.batch_size
         if size is not None and (not isinstance(size, int) or size < 4):
-            raise InputError(f"batch_size must be at least 4, or None for all rows, but is {size!r}.")
+            raise InputError("out-of-range", f"batch_size must be at least 4, or None for all rows, but is {size!r}.")
 
     @classmethod
     def from_mapping(cls, criterion: Criterion, learning: Mapping[str, Any] | None) -> Settings:
@@ -63,7 +65,7 @@ class Settings:
         known = [f.name for f in fields(cls) if f.name != "criterion"]
         odd = next((name for name in given if name not in known), None)
         if odd is not None:
-            raise InputTypeError(f"learning has no option {odd!r}. It takes {', '.join(known)}.")
+            raise InputTypeError("unknown-option", f"learning has no option {odd!r}. It takes {', '.join(known)}.")
         return cls(criterion, **given)
 
 
@@ -162,7 +164,10 @@ def learn_kernel(
         return _without_gradient(kernel, X, Y, settings, seed, compute)
     start = named_kernel("ard" if kernel is None else kernel, X, Y, seed)
     if not any(p.requires_grad for p in start.parameters()):
-        raise InputError("The kernel has no parameters that ask for a gradient, so that there is nothing to learn.")
+        raise InputError(
+            "nothing-to-learn",
+            "The kernel has no parameters that ask for a gradient, so that there is nothing to learn.",
+        )
     draws = np.random.default_rng(seed)
     train, held_out = _split(X, Y, settings.validation, draws)
     quiet = compute.here()

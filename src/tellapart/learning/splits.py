@@ -162,7 +162,7 @@ def _classes(sizes: Indices, strata: np.ndarray[Any, Any] | None) -> list[Indice
 
 def _check_share(share: Any) -> None:
     if not isinstance(share, (int, float)) or not 0 < share < 1:
-        raise InputError(f"The share to learn from must be between 0 and 1, but is {share!r}.")
+        raise InputError("out-of-range", f"The share to learn from must be between 0 and 1, but is {share!r}.")
 
 
 def _rows(rows: Sequence[int] | Indices, size: int, name: str) -> Indices:
@@ -170,10 +170,12 @@ def _rows(rows: Sequence[int] | Indices, size: int, name: str) -> Indices:
     if found.dtype == bool and found.shape == (size,):
         found = np.flatnonzero(found)
     if found.ndim != 1 or found.dtype.kind not in "iu":
-        raise InputTypeError(f"The rows of {name} to learn from must be a list of whole numbers.")
+        raise InputTypeError("wrong-type", f"The rows of {name} to learn from must be a list of whole numbers.")
     found = found.astype(np.int64)
     if len(np.unique(found)) < len(found) or (len(found) and not 0 <= found.min() <= found.max() < size):
-        raise InputError(f"The rows of {name} to learn from must be different numbers from 0 to {size - 1}.")
+        raise InputError(
+            "invalid-row-numbers", f"The rows of {name} to learn from must be different numbers from 0 to {size - 1}."
+        )
     return found
 
 
@@ -182,11 +184,15 @@ def _check_split(split: Split, m: int, n: int, groups: np.ndarray[Any, Any] | No
         _rows(np.concatenate([train, test]), size, name)
         if len(train) < _LEARNED or len(test) < _TESTED:
             raise InputError(
+                "too-few-rows",
                 f"The split leaves {len(train)} rows of {name} to learn from and {len(test)} to test, but {_LEARNED} "
-                f"and {_TESTED} are needed. Give more rows, or a fixed kernel to mmd_test, which needs no split."
+                f"and {_TESTED} are needed. Give more rows, or a fixed kernel to mmd_test, which needs no split.",
             )
     if groups is not None:
         train = groups[np.concatenate([split.train_x, m + split.train_y])]
         shared = np.intersect1d(train, groups[np.concatenate([split.test_x, m + split.test_y])])
         if len(shared):
-            raise InputError(f"A group must be learned from or tested, but {shared[0].item()!r} is in both parts.")
+            raise InputError(
+                "group-in-two-parts",
+                f"A group must be learned from or tested, but {shared[0].item()!r} is in both parts.",
+            )

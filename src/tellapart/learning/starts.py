@@ -30,10 +30,13 @@ def named_kernel(kernel: Any, X: Tensor, Y: Tensor, seed: int) -> Kernel:
         return as_kernel(kernel)
     if kernel not in NAMES:
         raise InputError(
-            f"kernel={kernel!r} is not known. Choose one of {', '.join(map(repr, NAMES))}, or give a kernel."
+            "unknown-choice",
+            f"kernel={kernel!r} is not known. Choose one of {', '.join(map(repr, NAMES))}, or give a kernel.",
         )
     if kernel == "witness":
-        raise InputError("kernel='witness' is a function that is learned: it has no kernel to start from.")
+        raise InputError(
+            "unsuitable-kernel", "kernel='witness' is a function that is learned: it has no kernel to start from."
+        )
     d = X.flatten(1).shape[1]
     bandwidth = median_distance([X, Y], seed)
     if kernel == "rbf":

@@ -228,7 +228,7 @@ def block_estimate(X: Any, Y: Any, kernel: Any, *, block_size: int = 2) -> Block
     500
     """
     if not isinstance(block_size, int) or block_size < 2:
-        raise InputError(f"block_size must be a whole number from 2 up, but is {block_size!r}.")
+        raise InputError("out-of-range", f"block_size must be a whole number from 2 up, but is {block_size!r}.")
     x, y, chosen = _check_arguments(X, Y, kernel, "full", known=("full",), what="MMD²", at_least=2 * block_size)
     with computing():
         found = block_estimate_from(*engine.block_sums(chosen, x.values, y.values, block_size), block_size)
@@ -242,10 +242,13 @@ def _check_arguments(
     """The two samples and the kernel, if an estimate can be made of them."""
     if estimator not in known:
         names = ", ".join(map(repr, known))
-        raise InputError(f"estimator={estimator!r} is not an estimator of {what}. Choose one of {names}.")
+        raise InputError(
+            "unknown-choice", f"estimator={estimator!r} is not an estimator of {what}. Choose one of {names}."
+        )
     x, y = as_pair(X, Y, at_least=at_least)
     if estimator == "paired" and len(x) != len(y):
         raise InputError(
+            "unequal-pairs",
             f"estimator='paired' needs samples of equal size, but X has {len(x)} rows and Y has {len(y)}.",
             "Use {estimator}.",
             estimator="full",
@@ -258,7 +261,8 @@ def single_kernel(kernel: Any) -> Kernel:
     found = as_kernel(kernel)
     if found.members > 1:
         raise InputTypeError(
-            f"Expected a single kernel, got a Grid of {found.members}. Use tellapart.engine.sums for all at once."
+            "single-kernel-needed",
+            f"Expected a single kernel, got a Grid of {found.members}. Use tellapart.engine.sums for all at once.",
         )
     return found
 

@@ -121,7 +121,10 @@ def find_exchange(
         for name, values in (("sample", labels), ("stratum", strata)):
             odd = np.empty(0) if values is None else np.flatnonzero(values[first][unit] != values)
             if len(odd):
-                raise InputError(f"A group must lie in one {name}, but {groups[odd[0]].item()!r} has rows in two.")
+                raise InputError(
+                    "group-in-two-parts",
+                    f"A group must lie in one {name}, but {groups[odd[0]].item()!r} has rows in two.",
+                )
     kind = np.zeros(len(first), int) if strata is None else strata[first]
     if equal_groups and groups is not None:
         kind = np.unique(np.stack([kind, sizes]), axis=1, return_inverse=True)[1].reshape(-1)
@@ -212,7 +215,7 @@ def refuse_fixed(distinct: float, groups: Array | None) -> None:
     """Raise `NothingToExchange` if the observed labelling is the only one."""
     if distinct == 1:
         what = "no stratum has rows of two samples" if groups is None else "no group may change places with another"
-        raise NothingToExchange(f"There is nothing to exchange: {what}.")
+        raise NothingToExchange("nothing-to-exchange", f"There is nothing to exchange: {what}.")
 
 
 def draw_columns(exchange: Exchange, permutations: int, rng: np.random.Generator) -> tuple[Array, int]:

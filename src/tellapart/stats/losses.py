@@ -79,9 +79,11 @@ class MMDLoss(nn.Module):
         check_gather(gather)
         self.max_memory, self.threads = memory_budget(max_memory), threads
         if estimator not in ("full", "paired", "biased"):
-            raise InputError(f"estimator={estimator!r} is not 'full', 'paired' or 'biased'.")
+            raise InputError("unknown-choice", f"estimator={estimator!r} is not 'full', 'paired' or 'biased'.")
         if root and estimator != "biased":
-            raise InputError(f"root=True needs estimator='biased': estimator={estimator!r} goes below 0.")
+            raise InputError(
+                "conflicting-arguments", f"root=True needs estimator='biased': estimator={estimator!r} goes below 0."
+            )
         self.kernel, self.estimator, self.root, self.gather = as_kernel(kernel), estimator, root, gather
 
     def forward(self, generated: Tensor, data: Tensor) -> Tensor:
@@ -121,7 +123,9 @@ class TStatisticLoss(nn.Module):
         check_gather(gather)
         self.max_memory, self.threads = memory_budget(max_memory), threads
         if estimator not in ("full", "paired"):
-            raise InputError(f"estimator={estimator!r} is not 'full' or 'paired', the estimators with a variance.")
+            raise InputError(
+                "unknown-choice", f"estimator={estimator!r} is not 'full' or 'paired', the estimators with a variance."
+            )
         self.kernel, self.estimator, self.gather = as_kernel(kernel), estimator, gather
 
     def forward(self, generated: Tensor, data: Tensor) -> Tensor:

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .._util.errors import InputError, InputTypeError
+from .._util.errors import InputError, InputTypeError, Note
 
 #: Draws from a null distribution at the most. All are kept, and what is below 1e-7 is no matter of counting.
 MOST_DRAWS = 10**7
@@ -23,18 +23,18 @@ Z_95 = 1.959964
 def check_level(alpha: Any) -> float:
     """The level itself, if it is one."""
     if not isinstance(alpha, (int, float, np.integer, np.floating)):
-        raise InputTypeError(f"alpha must be a number between 0 and 1, but is {alpha!r:.60}.")
+        raise InputTypeError("wrong-type", f"alpha must be a number between 0 and 1, but is {alpha!r:.60}.")
     if not 0 < alpha < 1:
-        raise InputError(f"alpha must be between 0 and 1, but is {alpha!r}.")
+        raise InputError("out-of-range", f"alpha must be between 0 and 1, but is {alpha!r}.")
     return float(alpha)
 
 
 def check_draws(count: Any, name: str = "permutations", otherwise: str = "") -> None:
     """Complain about a number of draws that is none, or more than can be kept."""
     if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
-        raise InputError(f"{name} must be a whole number from 1 up{otherwise}, but is {count!r}.")
+        raise InputError("out-of-range", f"{name} must be a whole number from 1 up{otherwise}, but is {count!r}.")
     if count > MOST_DRAWS:
-        raise InputError(f"{name} must be at most {MOST_DRAWS:,}, but is {count}.")
+        raise InputError("out-of-range", f"{name} must be at most {MOST_DRAWS:,}, but is {count}.")
 
 
 def check_reach(permutations: Any, alpha: float, tests: int = 1) -> None:
@@ -42,6 +42,7 @@ def check_reach(permutations: Any, alpha: float, tests: int = 1) -> None:
     check_draws(permutations)
     if permutations < tests / alpha - 1 - 1e-9:
         raise InputError(
+            "level-not-attainable",
             f"With {permutations} permutations p is at least {tests / (permutations + 1):.3g}, so nothing can "
             f"be found at level {alpha:g}.",
             "Give at least {permutations}.",
@@ -77,7 +78,7 @@ def describe_floor(floor: float) -> str:
 
 def note_floor(floor: float) -> tuple[str, ...]:
     """The same as a note, where it is so."""
-    return (describe_floor(floor),) if floor > USUAL_LEVEL else ()
+    return (Note("level-not-attainable", describe_floor(floor)),) if floor > USUAL_LEVEL else ()
 
 
 def warn_of_floor(floor: float, stacklevel: int = 3) -> None:

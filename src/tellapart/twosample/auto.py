@@ -31,7 +31,10 @@ from .naming import adjust_columns
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
-_STRATA = "Samples have other shares of the strata: effects are those within strata, which count alike in all samples."
+_STRATA = Note(
+    "unequal-strata",
+    "Samples have other shares of the strata: effects are those within strata, which count alike in all samples.",
+)
 
 
 def two_sample_test(
@@ -209,8 +212,8 @@ def k_sample_test(
                 try:
                     tests.append(run_two_sample_test(some, part, permutations, given, seed, quiet, time.perf_counter()))
                 except NothingToExchange as error:
-                    note = f"{some.names[0]} and {some.names[1]} were not compared with each other. {error.problem}"
-                    ran["notes"] = (*ran["notes"], note)
+                    text = f"{some.names[0]} and {some.names[1]} were not compared with each other. {error.problem}"
+                    ran["notes"] = (*ran["notes"], Note("nothing-to-exchange", text))
     check_unchanged(*mixed.points)
     ran["notes"] = (*ran["notes"], *_note_floor_of_pairs(tests))
     adjusted = holm([test.pvalue for test in tests])
@@ -252,6 +255,7 @@ def run_auto(
     need = sum(sizes) * (permutations + 1) // (4 if len(sizes) == 2 else 1)
     if need > compute.max_memory and not compute.automatic:
         raise InputMemoryError(
+            "not-enough-memory",
             f"{permutations} permutations of {sum(sizes):,} rows take {need:,} bytes, but "
             f"{compute.max_memory:,} are allowed.",
             "Give fewer {permutations}, or allow more with {max_memory}.",
@@ -301,9 +305,11 @@ def _with_names(verdict: Verdict, effects: Effects) -> dict[str, Any]:
 def _notes(verdict: Verdict, floor: float, width: int, effects: Effects) -> list[str]:
     notes = [*([] if effects.weights is None else [_STRATA]), *note_floor(floor)]
     if verdict.left_out:
-        notes.append(f"{verdict.left_out:,} of {width:,} columns were not looked at one by one, but jointly only.")
+        text = f"{verdict.left_out:,} of {width:,} columns were not looked at one by one, but jointly only."
+        notes.append(Note("columns-only-jointly", text))
     if not verdict.families:
-        notes.append("Every relabelling gives the same rows, or all columns are constant: there is nothing to compare.")
+        text = "Every relabelling gives the same rows, or all columns are constant: there is nothing to compare."
+        notes.append(Note("nothing-to-compare", text))
     return notes
 
 
@@ -315,6 +321,7 @@ def _note_floor_of_pairs(tests: Sequence[TwoSampleResult]) -> list[str]:
     enough = math.ceil(len(tests) / USUAL_LEVEL) - 1
     return [
         Note(
+            "level-not-attainable",
             f"The smallest attainable p-value of the {len(tests)} pairwise tests, adjusted for their number, is "
             f"{floor:.2g}, so none of them can reject at level {USUAL_LEVEL:g}.",
             "Where samples have enough rows, {permutations} allows it.",

@@ -81,23 +81,25 @@ def read_contents(path: str | PathLike[str]) -> Contents:
     try:
         tensors, facts = read_tensors(path, "a reference written by tellapart.Reference.save")
     except (json.JSONDecodeError, RecursionError) as error:
-        raise InputError(f"{path} cannot be read as a reference: its header is no JSON.") from error
+        raise InputError("damaged-file", f"{path} cannot be read as a reference: its header is no JSON.") from error
     except (InputFileError, InputMemoryError):
         raise
     except InputError as error:
         raise InputError(
+            "wrong-file-kind",
             f"{printable(str(path))} is not a reference, or damaged. Give a file that `tellapart reference` or "
-            "Reference.save wrote."
+            "Reference.save wrote.",
         ) from error
     try:
         _check_version(facts)
         contents: Contents = RECORDS.unpack(facts, tensors)
         _check(contents)
     except InputError as error:
-        problem = f"{path} cannot be read as a reference. {error.problem}"
-        raise InputError(problem, error.advice, **error.options) from error
+        raise error.after(f"{path} cannot be read as a reference. ") from error
     except Exception as error:  # whatever a file that was tampered with makes of the arithmetic
-        raise InputError(f"{path} cannot be read as a reference: its parts do not fit together.") from error
+        raise InputError(
+            "damaged-file", f"{path} cannot be read as a reference: its parts do not fit together."
+        ) from error
     return contents
 
 
@@ -123,7 +125,9 @@ def _check_version(facts: Any) -> None:
     fields = facts.get("fields") if isinstance(facts, dict) else None
     found = fields.get("format") if isinstance(fields, dict) else None
     if isinstance(found, str) and found != FORMAT:
-        raise InputError(f"It is of another version ({found!r:.60}, and not {FORMAT!r}). Fit the reference again.")
+        raise InputError(
+            "other-version", f"It is of another version ({found!r:.60}, and not {FORMAT!r}). Fit the reference again."
+        )
 
 
 def _check(contents: Any) -> None:
@@ -131,7 +135,7 @@ def _check(contents: Any) -> None:
 
     def claim(true: bool, what: str) -> None:
         if not true:
-            raise InputError(f"Its {what} do not fit together.")
+            raise InputError("damaged-file", f"Its {what} do not fit together.")
 
     claim(isinstance(contents, Contents), "parts")
     claim(contents.format == FORMAT, "parts")

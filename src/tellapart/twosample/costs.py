@@ -106,7 +106,9 @@ def learned_test_cost(
         As in `mmd_test`.
     """
     if kernel == "witness" or getattr(kernel, "witness_function", None) is not None:
-        raise InputError("A witness is tested without tiles, in a moment: there is nothing to estimate.")
+        raise InputError(
+            "nothing-to-estimate", "A witness is tested without tiles, in a moment: there is nothing to estimate."
+        )
     chosen = check_learned_null(null, groups, strata, equal_groups)
     check_permutations(permutations, chosen)
     seed = seed_of(rng)

@@ -41,6 +41,7 @@ class Design:
         paired = check_paired(paired)
         if paired and (groups is not None or strata is not None):
             raise InputError(
+                "conflicting-arguments",
                 "The rows of pairs are exchanged.",
                 "{paired} takes neither {groups} nor {strata}.",
                 paired=True,
@@ -55,6 +56,7 @@ class Design:
         if paired:
             if sizes[0] != sizes[1]:
                 raise InputError(
+                    "unequal-pairs",
                     f"X has {sizes[0]} rows and Y has {sizes[1]}, so their rows are not pairs.",
                     "Leave out {paired}, or give both the same rows.",
                     paired=True,
@@ -96,6 +98,7 @@ def check_paired(paired: Any) -> bool:
     """Whether rows are pairs, or a complaint about what is neither yes nor no."""
     if not isinstance(paired, (bool, np.bool_)):
         raise InputTypeError(
+            "wrong-type",
             f"paired must be True (row i of X and row i of Y belong together) or False, but is {paired!r:.60}.",
             "For a column that says which rows belong together, give {groups} or {strata}.",
             groups=...,
@@ -117,7 +120,9 @@ def _check_groups(
             name = int(name) if isinstance(name, float) and name.is_integer() else name
             columns = [called.get("groups"), called.get("strata") if what == "stratum" else None]
             group, other = (f" ({column!r})" if isinstance(column, str) else "" for column in columns)
-            raise InputError(f"A group{group} must lie in one {what}{other}, but {name!r} has rows in two.")
+            raise InputError(
+                "group-in-two-parts", f"A group{group} must lie in one {what}{other}, but {name!r} has rows in two."
+            )
 
 
 def _join(given: Any, sizes: Sequence[int]) -> Array:
@@ -134,7 +139,10 @@ def _as_codes(given: Any, sizes: Sequence[int], name: str) -> Array | None:
         return None
     values = _join(given, sizes)
     if values.shape != (sum(sizes),):
-        raise InputError(f"{name} must have one label for each of the {sum(sizes)} rows, but has shape {values.shape}.")
+        raise InputError(
+            "wrong-number-of-labels",
+            f"{name} must have one label for each of the {sum(sizes)} rows, but has shape {values.shape}.",
+        )
     for part in _parts(given, sizes):
         check_labels(part, name)
     if values.dtype == object:

@@ -150,6 +150,7 @@ def equivalence_test(
     bandwidth = None if bandwidth is None else _check_positive(bandwidth, "bandwidth")
     if margin >= FARTHEST:
         raise InputError(
+            "out-of-range",
             f"margin must be less than √2, the largest MMD that a Gaussian kernel gives, but is {margin:g}.",
             "Measure what would matter with compare(…).distance.",
         )
@@ -186,5 +187,5 @@ def equivalence_test(
 def _check_positive(value: Any, name: str) -> float:
     """A number of whatever type, as a float."""
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < math.inf:
-        raise InputError(f"{name} must be a number above 0, but is {value!r}.")
+        raise InputError("out-of-range", f"{name} must be a number above 0, but is {value!r}.")
     return float(value)

@@ -172,6 +172,7 @@ def run_test(
             pvalue = float(found.pvalue(TOLERANCES[dtype]))
     if not (torch.isfinite(found.statistic).all() and torch.isfinite(found.distribution).all()):
         raise InputError(
+            "non-finite-statistic",
             f"The statistic is not finite with the kernel {kernel!r}. Are its parameters finite, and do its values fit "
             "into the numbers they are computed in?",
             "Scale the data, or try {precision}.",
@@ -236,7 +237,9 @@ def run_witness_test(
     start = time.perf_counter() if start is None else start
     function = witness.witness_function
     if function is None:
-        raise InputError(f"{type(witness).__name__} has no witness function: test it with mmd_test.")
+        raise InputError(
+            "unsuitable-kernel", f"{type(witness).__name__} has no witness function: test it with mmd_test."
+        )
     null.check(len(x), len(y))
     rng = np.random.default_rng(seed)
     Problem(witness, x, y, rng, compute).check_room(3 * (len(x) + len(y)) * permutations)
@@ -286,7 +289,9 @@ def choose_kernel(kernel: Any, x: Points, y: Points, seed: int) -> Kernel:
     """The kernel given, or the Gaussian of the median distance."""
     if isinstance(kernel, str):
         if kernel != "median":
-            raise InputError(f"kernel={kernel!r} is not known to mmd_test. Give 'median' or a kernel.")
+            raise InputError(
+                "unknown-choice", f"kernel={kernel!r} is not known to mmd_test. Give 'median' or a kernel."
+            )
         return Gaussian(median_distance([x, y], seed))
     return as_kernel(kernel)
 
@@ -294,7 +299,7 @@ def choose_kernel(kernel: Any, x: Points, y: Points, seed: int) -> Kernel:
 def check_precision(precision: str) -> torch.dtype:
     """The type of tiles."""
     if precision not in ("single", "double"):
-        raise InputError(f"precision must be 'single' or 'double', but is {precision!r}.")
+        raise InputError("unknown-choice", f"precision must be 'single' or 'double', but is {precision!r}.")
     return torch.float32 if precision == "single" else torch.float64
 
 
@@ -303,7 +308,8 @@ def check_permutations(permutations: Any, null: Null) -> None:
     if permutations == "auto":
         if not null.sequential:
             raise InputError(
-                f"permutations='auto' is for null='permutation' or 'paired', not for {null.name!r}. Give a number."
+                "conflicting-arguments",
+                f"permutations='auto' is for null='permutation' or 'paired', not for {null.name!r}. Give a number.",
             )
     else:
         check_draws(permutations, otherwise=" or 'auto'")

@@ -56,9 +56,13 @@ def split_names(samples: Any) -> tuple[tuple[str, ...], list[Any]]:
     """What several samples are called, and the samples."""
     found = name_samples(samples, "sample")
     if found is None:
-        raise InputError("samples must be a list or a dict of samples.", "Or give {labels} with one.", labels=...)
+        raise InputError(
+            "wrong-type", "samples must be a list or a dict of samples.", "Or give {labels} with one.", labels=...
+        )
     if not 2 <= len(found[1]) <= 255:
-        raise InputError(f"k_sample_test compares 2 to 255 samples, but got {len(found[1])}.")
+        raise InputError(
+            "wrong-number-of-samples", f"k_sample_test compares 2 to 255 samples, but got {len(found[1])}."
+        )
     return found
 
 
@@ -71,7 +75,9 @@ def name_samples(given: Any, word: str) -> tuple[tuple[str, ...], list[Any]] | N
     if isinstance(given, Mapping):
         names = tuple(map(str, given))
         if len(set(names)) < len(names):
-            raise InputError(f"Two of the names {', '.join(map(repr, given))} are the same when written.")
+            raise InputError(
+                "invalid-names", f"Two of the names {', '.join(map(repr, given))} are the same when written."
+            )
         return names, list(given.values())
     if isinstance(given, (list, tuple)):
         return tuple(f"{word} {k}" for k in range(len(given))), list(given)
@@ -85,20 +91,25 @@ def split_by_labels(data: Any, labels: Any, options: ReadOptions, named: Mapping
     mixed, found, rows = opened.mixed, opened.labels, len(opened.mixed.points[0])
     values = np.asarray(found["labels"])
     if values.shape != (rows,):
-        raise InputError(f"labels must have one for each of the {rows} rows, but has shape {values.shape}.")
+        raise InputError(
+            "wrong-number-of-labels", f"labels must have one for each of the {rows} rows, but has shape {values.shape}."
+        )
     check_labels(found["labels"], "labels")
     kinds, codes = np.unique(values.astype(str) if values.dtype == object else as_whole(values), return_inverse=True)
     counts = np.bincount(codes)
     if not 2 <= len(kinds) <= 255:
         if isinstance(labels, str):
             raise InputError(
+                "wrong-number-of-samples",
                 f"The column {labels!r} has {_counted(len(kinds))}, but 2 to 255 samples can be compared.",
                 "Give another column for {labels}.",
                 labels=...,
             )
-        raise InputError(f"labels must name 2 to 255 samples, but there are {len(kinds)}.")
+        raise InputError("wrong-number-of-samples", f"labels must name 2 to 255 samples, but there are {len(kinds)}.")
     if counts.min() < 2:
-        raise InputError(f"Each sample needs at least 2 rows, but {str(kinds[counts.argmin()])!r:.60} has 1.")
+        raise InputError(
+            "too-few-rows", f"Each sample needs at least 2 rows, but {str(kinds[counts.argmin()])!r:.60} has 1."
+        )
     order = np.argsort(codes, kind="stable")
     parts = np.split(order, np.cumsum(counts)[:-1])
     points = tuple(take_rows(mixed.points[0], part) for part in parts)
@@ -116,12 +127,14 @@ def _check_form(labels: Any) -> None:
         shape = (len(labels), -1)
     if not shape:
         raise InputTypeError(
+            "wrong-type",
             f"labels must be a label for each row, or the name of a column, but is {labels!r:.60}.",
             "Give the samples as one list, and options by name: k_sample_test([X, Y, Z], {permutations}).",
             permutations=labels if isinstance(labels, int) and not isinstance(labels, bool) else ...,
         )
     if len(shape) > 1:
         raise InputTypeError(
+            "wrong-type",
             f"labels must be a label for each row, but has {'rows' if -1 in shape else f'shape {shape}'}.",
             "Give the samples as one list: k_sample_test([X, Y]).",
         )

@@ -103,7 +103,7 @@ def learned_test(
     Split(learn from 1000 rows, test 1000)
     """
     if combination not in COMBINATIONS:
-        raise InputError(f"combination must be 'bonferroni' or 'cauchy', but is {combination!r}.")
+        raise InputError("unknown-choice", f"combination must be 'bonferroni' or 'cauchy', but is {combination!r}.")
     settings = Settings.from_mapping(criterion, learning)
     chosen = check_learned_null(null, groups, strata, equal_groups)
     if isinstance(kernel, str) and kernel == "witness":
@@ -191,17 +191,22 @@ def check_learned_null(null: NullLike, groups: Any, strata: Any, equal_groups: b
     """The null distribution of a test on a part of the rows, with the groups and strata of all of them."""
     chosen = as_null(null)
     if not isinstance(chosen, (Permutation, Binned)):
-        raise InputError(f"null must be 'permutation' or 'binned' for a learned test, but is {chosen.name!r}.")
+        raise InputError(
+            "unknown-choice", f"null must be 'permutation' or 'binned' for a learned test, but is {chosen.name!r}."
+        )
     if isinstance(chosen, Permutation):
         if chosen.groups is not None or chosen.strata is not None:
             raise InputError(
-                "Rows are split by groups and strata too.", "Give {groups} and {strata} to learned_test itself.",
-                groups=..., strata=...,
-            )  # fmt: skip
+                "misplaced-option",
+                "Rows are split by groups and strata too.",
+                "Give {groups} and {strata} to learned_test itself.",
+                groups=...,
+                strata=...,
+            )
         return Permutation(groups, strata, equal_groups)
     if groups is not None or strata is not None:
         name = "groups" if groups is not None else "strata"
-        raise InputError(f"{name} are for null='permutation', not for {chosen.name!r}.")
+        raise InputError("conflicting-arguments", f"{name} are for null='permutation', not for {chosen.name!r}.")
     return chosen
 
 

@@ -100,7 +100,9 @@ class Monitor(Shown):
     ) -> None:
         check_level(alpha)
         if control not in GUARANTEES:
-            raise InputError(f"control={control!r} is not known. Choose one of {', '.join(map(repr, GUARANTEES))}.")
+            raise InputError(
+                "unknown-choice", f"control={control!r} is not known. Choose one of {', '.join(map(repr, GUARANTEES))}."
+            )
         for name, value in (
             ("permutations", permutations),
             ("refine_permutations", refine_permutations),
@@ -161,6 +163,7 @@ class Monitor(Shown):
         if known is not None:
             # Not counted either: whether a batch is counted must not depend on its rows.
             raise InputError(
+                "repeated-batch",
                 f"The batch {called!r} was counted before, with other rows. It is not counted again.",
                 "Give each batch a {name} of its own, such as its date, or none.",
                 name=...,
@@ -207,6 +210,7 @@ class Monitor(Shown):
         """Write the state, unless another monitor has."""
         if _signature(state) != self._written:
             raise InputError(
+                "state-changed",
                 f"The state in {state} was written by another monitor meanwhile: this batch is not counted.",
                 "Open the monitor again, and let one at a time use a {state}.",
                 state=...,
@@ -223,11 +227,13 @@ class Monitor(Shown):
 
     def _notes(self, level: float | None, floor: float, bets: Bets) -> list[str]:
         if self.control == "anytime" and not bets.left:
-            return ["All rows of the reference have been bet on: no more can be learned. Fit one that keeps more rows."]
+            text = "All rows of the reference have been bet on: no more can be learned. Fit one that keeps more rows."
+            return [Note("reference-used-up", text)]
         if level is not None and level < min(floor, 1 / (self.refine_permutations + 1)):
             least = 1 / (self.refine_permutations + 1)
             return [
                 Note(
+                    "level-not-attainable",
                     f"The smallest attainable p-value is {least:.2g}, but the level is {level:.2g}.",
                     "Raise {refine_permutations}.",
                     refine_permutations=...,
@@ -349,7 +355,10 @@ class Monitor(Shown):
         where = f"The state in {self.state}"
         if known.get("format") != FORMAT:
             raise InputError(
-                f"{where} is none of a monitor, or of another version.", "Give another {state}.", state=...
+                "wrong-file-kind",
+                f"{where} is none of a monitor, or of another version.",
+                "Give another {state}.",
+                state=...,
             )
         for name, own in (
             ("reference", self.reference.digest),
@@ -360,6 +369,7 @@ class Monitor(Shown):
         ):
             if known.get(name) != own:
                 raise InputError(
+                    "state-differs",
                     f"{where} has {name} {known.get(name)!r:.60}, and cannot go on with {own!r}.",
                     "Give the same as before, or another {state}.",
                     state=...,
@@ -368,9 +378,13 @@ class Monitor(Shown):
             self.bets.restore(known)
             self.records = [BatchRecord.from_dict(one, number) for number, one in enumerate(known["batches"])]
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-            raise InputError(f"{where} is damaged: {error!s:.100}.", "Give another {state}.", state=...) from error
+            raise InputError(
+                "damaged-file", f"{where} is damaged: {error!s:.100}.", "Give another {state}.", state=...
+            ) from error
         if self.bets.betting.batches != len(self.records):
-            raise InputError(f"{where} is damaged: its counts do not agree.", "Give another {state}.", state=...)
+            raise InputError(
+                "damaged-file", f"{where} is damaged: its counts do not agree.", "Give another {state}.", state=...
+            )
 
     def __repr__(self) -> str:
         found = f"{_counted(len(self.records), 'batch')}, {_counted(len(self.alarms), 'alarm')}"
@@ -394,7 +408,9 @@ def _signature(path: Path) -> tuple[int, int, int] | None:
 def _read_state(path: Path) -> dict[str, Any]:
     found = read_json(path, f"The state in {path}", state=...)
     if not isinstance(found, dict):
-        raise InputError(f"The state in {path} is none of a monitor.", "Give another {state}.", state=...)
+        raise InputError(
+            "wrong-file-kind", f"The state in {path} is none of a monitor.", "Give another {state}.", state=...
+        )
     return found
 
 

@@ -42,12 +42,14 @@ def open_points(
     and left as they are where the user gave a kernel, whose bandwidth is meant for them.
     """
     if standardise not in ("auto", True, False):
-        raise InputTypeError(f"standardise must be 'auto', True or False, but is {standardise!r}.")
+        raise InputTypeError("unknown-choice", f"standardise must be 'auto', True or False, but is {standardise!r}.")
     if standardise == "auto" and not isinstance(kernel, str):
         standardise = False
     for name, null in _OF_NULLS.items():
         if name in reading:
-            raise InputTypeError(f"{name} is an option of a null distribution: give null=ta.nulls.{null}.")
+            raise InputTypeError(
+                "misplaced-option", f"{name} is an option of a null distribution: give null=ta.nulls.{null}."
+            )
     if reading.get("max_rows") is not None:
         reading = reading | {"rng": seed}
     if max_memory is not None:

@@ -226,7 +226,7 @@ def plan(
     """
     check_level(alpha)
     if not alpha < power < 1:
-        raise InputError(f"power must lie between alpha and 1, but is {power!r}.")
+        raise InputError("out-of-range", f"power must lie between alpha and 1, but is {power!r}.")
     check_draws(repetitions, "repetitions")
     check_draws(permutations)
     seed = seed_of(rng)
@@ -234,7 +234,7 @@ def plan(
     mixed = open_mixed([X, Y], ("X", "Y"), options, keep=check_keep(keep_columns))
     m, n = (len(part) for part in mixed.points)
     if min(m, n) < _FEWEST:
-        raise InputError(f"A pilot needs at least {_FEWEST} rows of each sample, but has {m} and {n}.")
+        raise InputError("too-few-rows", f"A pilot needs at least {_FEWEST} rows of each sample, but has {m} and {n}.")
     shares = [share for share in _SHARES if share * min(m, n) >= _LEAST]
     total = len(shares) * repetitions + 1
     pvalues: list[list[float]] = []

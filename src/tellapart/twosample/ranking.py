@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from .. import engine
-from .._util.errors import InputError, InputTypeError
+from .._util.errors import InputError, InputTypeError, Note
 from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
 from ..data import Points, check_unchanged, take_rows
@@ -164,15 +164,16 @@ def rank(
 def _split_names(models: Any) -> tuple[tuple[str, ...], list[Any]]:
     found = name_samples(models, "model")
     if found is None:
-        raise InputTypeError("models must be a dict or a list of samples.")
+        raise InputTypeError("wrong-type", "models must be a dict or a list of samples.")
     names, data = found
     if len(data) < 2:
         raise InputError(
+            "wrong-number-of-samples",
             f"rank compares two or more models, but got {len(data)}.",
             "Give the reference first, then each model; a test of two samples compares a single one with it.",
         )
     if len(set(names)) < len(names) or "reference" in names:
-        raise InputError("Models must have names of their own, and none may be called 'reference'.")
+        raise InputError("invalid-names", "Models must have names of their own, and none may be called 'reference'.")
     return names, data
 
 
@@ -199,12 +200,14 @@ def _choose_kernel(
     if not isinstance(kernel, str):
         found = as_kernel(kernel)
         if found.members > 1 or found.witness_function is not None:
-            raise InputTypeError("rank needs a single kernel, not a Grid and not a Witness.")
+            raise InputTypeError("single-kernel-needed", "rank needs a single kernel, not a Grid and not a Witness.")
         return list(points), found, None
     if kernel not in LEARNED:
-        raise InputError(f"kernel={kernel!r} is not known. Choose one of {', '.join(map(repr, LEARNED))}.")
+        raise InputError(
+            "unknown-choice", f"kernel={kernel!r} is not known. Choose one of {', '.join(map(repr, LEARNED))}."
+        )
     if not 0 < train_size < 1:
-        raise InputError(f"train_size must be a share between 0 and 1, but is {train_size!r}.")
+        raise InputError("out-of-range", f"train_size must be a share between 0 and 1, but is {train_size!r}.")
     settings = Settings.from_mapping("t", learning)
     draws = np.random.default_rng(seed)
     learned, tested = [], []
@@ -213,7 +216,8 @@ def _choose_kernel(
         cut = round(train_size * len(part))
         if cut < 8 or len(part) - cut < 4:
             raise InputError(
-                f"A kernel is learned from at least 8 rows of each sample, and 4 are tested, of {len(part)}."
+                "too-few-rows",
+                f"A kernel is learned from at least 8 rows of each sample, and 4 are tested, of {len(part)}.",
             )
         learned.append(part[torch.from_numpy(np.sort(order[:cut]))])
         tested.append(take_rows(part, np.sort(order[cut:])))
@@ -299,10 +303,11 @@ def _note_few(names: Sequence[str], points: Sequence[Points]) -> list[str]:
     few = [f"{name} ({len(part)})" for name, part in zip(names, points, strict=True) if len(part) < FEW]
     if not few:
         return []
-    return [
+    text = (
         f"Few rows are compared of {', '.join(few)}: below {FEW} rows the p-values are approximate. In simulations "
         "with 8 to 20 rows, 6 % of models that are equally far from the reference were told apart at level 0.05."
-    ]
+    )
+    return [Note("few-rows", text)]
 
 
 def _by_scale(

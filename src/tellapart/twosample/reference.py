@@ -126,7 +126,7 @@ class Reference:
         options = check_reading({"features": features, "rng": seed, "max_memory": max_memory, **reading}, cls.fit)
         opened, left_out = open_reference(X, options, check_keep(keep_columns))
         if len(opened) < FEWEST:
-            raise InputError(f"A reference needs at least {FEWEST} rows, but has {len(opened)}.")
+            raise InputError("too-few-rows", f"A reference needs at least {FEWEST} rows, but has {len(opened)}.")
         draws = np.random.default_rng(seed)
         with computing(max_memory, None, progress, threads, title="Reference.fit") as compute:
             # Which rows are compared with batches is drawn before any value is looked at.

@@ -49,11 +49,12 @@ def find_format(request: Request) -> Format:
     suffix = request.data.suffix.lower()
     if suffix in _PICKLES:
         raise InputError(
-            f"{request.label} may hold a pickle, which can run code when read. Save it as .npy or .safetensors."
+            "unsafe-file",
+            f"{request.label} may hold a pickle, which can run code when read. Save it as .npy or .safetensors.",
         )
     supported = ", ".join(entry.name for entry in FILES)
     what = f"Unsupported format {suffix!r}" if suffix else "Unsupported format: the file's name has no suffix"
-    raise InputError(f"{request.label}: {what}. Supported: {supported}.")
+    raise InputError("unknown-format", f"{request.label}: {what}. Supported: {supported}.")
 
 
 __all__ = ["FILES", "FORMATS", "Format", "Opened", "Request", "find_format"]

@@ -42,7 +42,9 @@ class DaskChunks:
 
     def __init__(self, array: Any, label: str) -> None:
         if any(math.isnan(side) for side in array.shape):
-            raise InputError(f"{label} is a Dask array of unknown length. Call compute_chunk_sizes() on it.")
+            raise InputError(
+                "unknown-length", f"{label} is a Dask array of unknown length. Call compute_chunk_sizes() on it."
+            )
         self.array, self.shape, self.dtype = array, array.shape, array.dtype
 
     def blocks(self) -> Iterator[Array]:

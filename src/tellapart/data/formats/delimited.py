@@ -14,7 +14,7 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from ..._util.errors import InputError
+from ..._util.errors import InputError, Note
 from ..._util.extras import extra
 from ..._util.memory import available_memory
 from ..._util.text import printable
@@ -64,7 +64,9 @@ class Delimited(FileFormat):
             return _read(pandas, request, encoding)
         except UnicodeDecodeError as error:
             if encoding == "latin-1":
-                raise InputError(f"{request.label} is not text in {encoding} ({error.reason}).") from None
+                raise InputError(
+                    "wrong-encoding", f"{request.label} is not text in {encoding} ({error.reason})."
+                ) from None
             return _read(pandas, request, "latin-1")
 
 
@@ -127,18 +129,23 @@ def _read(pandas: Any, request: Request, encoding: str) -> Opened:
     except (pandas.errors.ParserError, pandas.errors.ParserWarning) as error:
         reason = re.sub(r"^.*C error: ", "", str(error).strip().splitlines()[0]).rstrip(".")
         reason = re.sub(r"(?<=line )\d+", lambda match: str(int(match[0]) + layout.header), reason)
-        raise InputError(f"{request.label} is not a regular table: {reason}.") from None
+        raise InputError("irregular-table", f"{request.label} is not a regular table: {reason}.") from None
     for k in doubtful:
         frame[k] = texts[k] if k in as_text else _as_written(frame[k], texts[k])
     others = [k for k in frame.columns if k not in as_text]
-    gaps = [f"{names[k]!r} is {remark}." for k in others if (remark := _read_gaps(frame, k, layout.decimal))]
+    gaps = [
+        Note("column-reading", f"{names[k]!r} is {remark}.")
+        for k in others
+        if (remark := _read_gaps(frame, k, layout.decimal))
+    ]
     frame.columns = [names[k] for k in frame.columns]
     table = table_from_frame(frame, request.label)
     notes = (*((LATIN_NOTE,) if encoding == "latin-1" else ()), *gaps)
     unnamed = layout.header and not layout.first[0].strip() and keep[0] == 0 and len(keep) > 1
     if unnamed and is_row_number(table.columns[0].values):
         table = Table(table.columns[1:])
-        notes = (*notes, "The first column has no name and numbers the rows: it is left out.")
+        text = "The first column has no name and numbers the rows: it is left out."
+        notes = (*notes, Note("column-left-out", text))
     return Opened(table, numbers, notes=notes)
 
 
@@ -247,7 +254,8 @@ def _find_layout(head: str, request: Request) -> _Layout:
     first = _read_first_record(io.StringIO(head, newline=""), separator, request.label)
     if len(first) > _MOST_COLUMNS:
         raise InputError(
-            f"{request.label} has {len(first):,} columns, but text is read up to {_MOST_COLUMNS:,}. Save it as .npy."
+            "too-many-columns",
+            f"{request.label} has {len(first):,} columns, but text is read up to {_MOST_COLUMNS:,}. Save it as .npy.",
         )
     # A comma where the cells are separated by semicolons and no number has a point.
     comma = separator == ";" and re.search(r"\d,\d", head) and not re.search(r"\d\.\d", head)
@@ -271,9 +279,9 @@ def _read_first_record(text: IO[str], separator: str, label: str) -> list[str]:
         records = csv.reader(text, delimiter=separator, skipinitialspace=True)
         first = next((record for record in records if record), None)
     except csv.Error as error:
-        raise InputError(f"{label} is not a table of text: {error}.") from None
+        raise InputError("not-a-table", f"{label} is not a table of text: {error}.") from None
     if first is None:
-        raise InputError(f"{label} is empty: it has no rows.")
+        raise InputError("no-rows", f"{label} is empty: it has no rows.")
     return first
 
 

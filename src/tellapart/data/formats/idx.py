@@ -37,7 +37,9 @@ class Idx(Format):
         with gzip.open(path, "rb") if zipped else path.open("rb") as file:
             header = _read_header(file, label)
             check_rows(header.shape, label)
-            short = InputError(f"{label} is cut short: its shape {header.shape} needs {header.nbytes} bytes.")
+            short = InputError(
+                "truncated-file", f"{label} is cut short: its shape {header.shape} needs {header.nbytes} bytes."
+            )
             if not zipped and path.stat().st_size < header.start + header.nbytes:
                 raise short
             rows = header.shape[0] if zipped else request.count_rows(header.shape[0])
@@ -50,7 +52,9 @@ class Idx(Format):
             if len(content) < header.nbytes:
                 raise short
             if file.read(1):
-                raise InputError(f"{label} is damaged: it has more bytes than its shape {header.shape} needs.")
+                raise InputError(
+                    "damaged-file", f"{label} is damaged: it has more bytes than its shape {header.shape} needs."
+                )
             return Opened(np.frombuffer(content, header.dtype).reshape(header.shape))
 
 
@@ -74,9 +78,9 @@ class _Header(NamedTuple):
 def _read_header(file: Any, label: str) -> _Header:
     magic = file.read(4)
     if len(magic) < 4 or magic[:2] != b"\0\0" or magic[2] not in _TYPES or magic[3] == 0:
-        raise InputError(f"{label} is not an idx file: it starts with {magic!r}.")
+        raise InputError("wrong-file-kind", f"{label} is not an idx file: it starts with {magic!r}.")
     sides = file.read(4 * magic[3])
     if len(sides) < 4 * magic[3]:
-        raise InputError(f"{label} is cut short: its header is not whole.")
+        raise InputError("truncated-file", f"{label} is cut short: its header is not whole.")
     shape = tuple(int(side) for side in np.frombuffer(sides, ">u4"))
     return _Header(shape, np.dtype(_TYPES[magic[2]]), 4 + 4 * magic[3])

@@ -42,8 +42,8 @@ def _list_files(folder: Path, label: str) -> list[str]:
     below = [path for path in below if not any(part.startswith(".") for part in path.parts)]
     found = sorted(path.as_posix() for path in below if path.suffix.lower() in SUFFIXES)
     if not below:
-        raise InputError(f"{label} is an empty folder. Give a folder with PNG or JPEG images.")
+        raise InputError("empty-folder", f"{label} is an empty folder. Give a folder with PNG or JPEG images.")
     if not found:
         others = ", ".join(sorted({repr(path.suffix or path.name) for path in below})[:5])
-        raise InputError(f"{label} is a folder without PNG or JPEG images (it has {others}).")
+        raise InputError("no-images", f"{label} is a folder without PNG or JPEG images (it has {others}).")
     return found

@@ -47,15 +47,17 @@ class JSONLines(FileFormat):
             except UnicodeDecodeError:
                 encoding = "latin-1"
         if encoding in ("utf-16", "utf-32"):
-            raise InputError(f"{request.label} is not UTF-8 text. Save it as UTF-8.")
+            raise InputError("wrong-encoding", f"{request.label} is not UTF-8 text. Save it as UTF-8.")
         if encoding == "latin-1":
             text, notes = text.decode("latin-1").encode(), (LATIN_NOTE,)  # type: ignore[assignment]
         # pyarrow crashes on lines that are null.
         odd = next((k for k, line in enumerate(lines) if not line.removeprefix(b"\xef\xbb\xbf").startswith(b"{")), None)
         if odd is not None:
-            raise InputError(f"{request.label} is not a table of JSON lines: row {numbers[odd]} is not an object.")
+            raise InputError(
+                "not-a-table", f"{request.label} is not a table of JSON lines: row {numbers[odd]} is not an object."
+            )
         if not lines:
-            raise InputError(f"{request.label} is empty: it has no rows.")
+            raise InputError("no-rows", f"{request.label} is empty: it has no rows.")
         keys = len(set((_ANY_KEY if b"\\" in text else _KEY).findall(text)))
         request.check_memory(_BYTES_PER_CELL * len(lines) * keys)
         # In one piece, so that a complaint counts the rows from the first.
@@ -63,9 +65,13 @@ class JSONLines(FileFormat):
         try:
             found = reader.read_json(arrow.BufferReader(text), read_options=block)
         except arrow.ArrowInvalid as error:
-            raise InputError(f"{request.label} is not a table of JSON lines: {_explain(error, numbers)}.") from None
+            raise InputError(
+                "not-a-table", f"{request.label} is not a table of JSON lines: {_explain(error, numbers)}."
+            ) from None
         if len(found) != len(lines):
-            raise InputError(f"{request.label} is not a table of JSON lines: {_find_odd_line(lines, numbers)}.")
+            raise InputError(
+                "not-a-table", f"{request.label} is not a table of JSON lines: {_find_odd_line(lines, numbers)}."
+            )
         frame = open_frame(found, request.label, request.options.columns, request.options.drop)
         table = table_from_frame(frame, request.label)
         for column in table.columns:
@@ -100,7 +106,8 @@ def _iterate_lines(request: Request) -> Iterator[list[bytes]]:
         while line := file.readline(LONGEST_LINE + 1):
             if len(line) > LONGEST_LINE:
                 raise InputError(
-                    f"{request.label} is not a table of JSON lines: one line is longer than {LONGEST_LINE:,} bytes."
+                    "line-too-long",
+                    f"{request.label} is not a table of JSON lines: one line is longer than {LONGEST_LINE:,} bytes.",
                 )
             size += len(line)
             if line := line.strip():

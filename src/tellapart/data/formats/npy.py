@@ -92,7 +92,9 @@ def read_layout(path: Path, label: str) -> Header:
         header = read_header(file, label)
     check_dtype(header.dtype, label)
     if header.start + header.nbytes > path.stat().st_size:
-        raise InputError(f"{label} is cut short: its shape {header.shape} needs more bytes than it has.")
+        raise InputError(
+            "truncated-file", f"{label} is cut short: its shape {header.shape} needs more bytes than it has."
+        )
     return header
 
 
@@ -103,23 +105,25 @@ def read_header(file: Any, label: str) -> Header:
     length = file.read(size)
     count = int.from_bytes(length, "little")
     if count > _LONGEST_HEADER:
-        raise InputError(f"{label} does not hold a NumPy array: its header claims {count} bytes.")
+        raise InputError("damaged-file", f"{label} does not hold a NumPy array: its header claims {count} bytes.")
     head = io.BytesIO(start + length + file.read(count))
     try:
         version = np.lib.format.read_magic(head)
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         shape, columns_first, dtype = read(head)
     except (ValueError, EOFError) as error:
-        raise InputError(f"{label} does not hold a NumPy array: {error}.") from None
+        raise InputError("damaged-file", f"{label} does not hold a NumPy array: {error}.") from None
     if any(side < 0 for side in shape):
-        raise InputError(f"{label} does not hold a NumPy array: its shape is {shape}.")
+        raise InputError("damaged-file", f"{label} does not hold a NumPy array: its shape is {shape}.")
     return Header(tuple(shape), columns_first, dtype, 8 + size + count)
 
 
 def check_dtype(dtype: np.dtype[Any], label: str) -> None:
     """Complain about arrays that are no numbers; those of Python objects could run code."""
     if dtype.hasobject:
-        raise InputError(f"{label} holds Python objects, which are not read. Save numbers, with dtype=float.")
+        raise InputError(
+            "unsupported-values", f"{label} holds Python objects, which are not read. Save numbers, with dtype=float."
+        )
 
 
 def floats_need(shape: tuple[int, ...], dtype: np.dtype[Any], rows: int) -> float:

@@ -36,7 +36,8 @@ class Npz(FileFormat):
             check_rows(header.shape, request.label)
             if header.start + header.nbytes > infos[name].file_size:
                 raise InputError(
-                    f"{request.label} is cut short: its shape {header.shape} needs more bytes than it has."
+                    "truncated-file",
+                    f"{request.label} is cut short: its shape {header.shape} needs more bytes than it has.",
                 )
             request.check_memory(floats_need(header.shape, header.dtype, header.shape[0]), SAVE_AS_NPY, max_rows=...)
             with archive.open(infos[name]) as file:
@@ -47,12 +48,16 @@ def pick_member(shapes: dict[str, Any], request: Request) -> str:
     """The array of a file to read: the one named, the only one, or the only one that is more than a list of numbers."""
     if request.member is not None:
         if request.member not in shapes:
-            raise InputError(f"{request.label} has no array {request.member!r}. It has {quote_names(shapes)}.")
+            raise InputError(
+                "unknown-member", f"{request.label} has no array {request.member!r}. It has {quote_names(shapes)}."
+            )
         return request.member
     if not shapes:
-        raise InputError(f"{request.label} is empty: it has no arrays.")
+        raise InputError("no-arrays", f"{request.label} is empty: it has no arrays.")
     wide = [name for name, shape in shapes.items() if len(shape) >= 2]
     if len(shapes) == 1 or len(wide) == 1:
         return wide[0] if wide else next(iter(shapes))
     example = f"{request.data.name}:{next(iter(shapes))}"
-    raise InputError(f"{request.label} has several arrays: {quote_names(shapes)}. Name one, as in {example!r}.")
+    raise InputError(
+        "several-arrays", f"{request.label} has several arrays: {quote_names(shapes)}. Name one, as in {example!r}."
+    )

@@ -47,7 +47,7 @@ class Parquet(Format):
             files = [opened.enter_context(parquet.ParquetFile(part)) for part in paths]
             stored = files[0].schema_arrow.names
             if any(set(file.schema_arrow.names) != set(stored) for file in files):
-                raise InputError(f"{label} has parts with different columns. Give all parts the same.")
+                raise InputError("parts-differ", f"{label} has parts with different columns. Give all parts the same.")
             names = unique_names(stored)
             index = tuple(filter(_INDEX.fullmatch, stored))
             keep = select_columns(names, label, options.columns, (*index, *(options.drop or ())))
@@ -108,7 +108,9 @@ class Parts:
         names = tuple(name for name in schemas[0].names if not _INDEX.fullmatch(name))
         for path, schema in zip(paths, schemas, strict=True):
             if set(names) - set(schema.names):
-                raise InputError(f"{label} has parts with different columns: {path.name} is unlike {paths[0].name}.")
+                raise InputError(
+                    "parts-differ", f"{label} has parts with different columns: {path.name} is unlike {paths[0].name}."
+                )
         if not names or not rows or len(set(names)) < len(names) or any(map(_find_categories, schemas)):
             return None
         types = [schema.field(name).type for schema in schemas for name in names]
@@ -132,7 +134,7 @@ class Parts:
             try:
                 file = parquet.ParquetFile(path)
             except FileNotFoundError:
-                raise InputFileError(f"{self.label}: the part {path} is not there.") from None
+                raise InputFileError("file-not-found", f"{self.label}: the part {path} is not there.") from None
             with file:
                 for batch in file.iter_batches(batch_size=_BATCH, columns=list(self.names)):
                     yield np.stack([batch.column(n).to_numpy(zero_copy_only=False) for n in self.names], axis=1)
@@ -164,9 +166,10 @@ def find_parts(path: Path) -> list[Path]:
         return [path] if path.suffix.lower() == ".parquet" else []
     if any(next(folder.glob("**/*.parquet"), None) for folder in path.glob("*=*") if folder.is_dir()):
         raise InputError(
+            "partitioned-folder",
             f"{printable(str(path))} is divided into folders such as 'year=2024' (Hive partitions), which are not read "
             "as one. Give one of these folders, or the table that pyarrow.dataset.dataset(folder, "
-            "partitioning='hive').to_table() returns."
+            "partitioning='hive').to_table() returns.",
         )
     return sorted(part for part in path.glob("*.parquet") if part.is_file() and part.name[0] not in "._")
 
@@ -238,7 +241,9 @@ def _concatenate(tables: list[Any], label: str) -> Any:
         return arrow.concat_tables(tables)
     names = first.schema.names
     if len(set(names)) < len(names):
-        raise InputError(f"{label} has parts with different columns, and several columns of one name. Rename them.")
+        raise InputError(
+            "parts-differ", f"{label} has parts with different columns, and several columns of one name. Rename them."
+        )
     for name in names:
         kinds = {str(table.schema.field(name).type): table.schema.field(name).type for table in tables}
         floats = [kinds[kind] for kind in ("halffloat", "float", "double") if kind in kinds]
@@ -254,7 +259,9 @@ def _concatenate(tables: list[Any], label: str) -> Any:
     except (arrow.ArrowInvalid, arrow.ArrowTypeError):
         odd = next(name for name in names if len({str(table.schema.field(name).type) for table in tables}) > 1)
         types = dict.fromkeys(str(table.schema.field(odd).type) for table in tables)
-        raise InputError(f"{label} has parts with different types in {odd!r}: {', '.join(types)}.") from None
+        raise InputError(
+            "parts-differ", f"{label} has parts with different types in {odd!r}: {', '.join(types)}."
+        ) from None
 
 
 def _cast(table: Any, name: str, kind: Any) -> Any:

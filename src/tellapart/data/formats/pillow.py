@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._util.errors import InputError
+from ..._util.errors import InputError, Note
 from ..._util.extras import extra
 from ..arrays import Array
 from ..images import Images
@@ -29,11 +29,13 @@ class Pictures(Format):
     def open(self, request: Request) -> Opened:
         """Read the pixels of the images wanted."""
         if _is_image(request.data):
-            raise InputError(f"{request.label} is a single image. Give a list of images.")
+            raise InputError("single-image", f"{request.label} is a single image. Give a list of images.")
         numbers = request.choose_rows(len(request.data))
         for k in numbers:
             if not _is_image(request.data[k]):
-                raise InputError(f"{request.label} has images, but item {k} is a {type(request.data[k]).__name__}.")
+                raise InputError(
+                    "mixed-items", f"{request.label} has images, but item {k} is a {type(request.data[k]).__name__}."
+                )
         pictures = [Picture(f"image {k}", partial(nullcontext, request.data[k])) for k in numbers]
         content, notes = read_pictures(pictures, request)
         return Opened(content, numbers, notes=notes)
@@ -58,6 +60,7 @@ def read_pictures(pictures: Sequence[Picture], request: Request) -> tuple[Images
     if request.options.image_size is None and len(sizes) > 1:
         odd = next(k for k, (size, _) in enumerate(heads) if size != (height, width))
         raise InputError(
+            "image-sizes-differ",
             f"{request.label} has images of different sizes: most are {height} × {width}, but {pictures[odd].name} is "
             f"{heads[odd][0][0]} × {heads[odd][0][1]}.",
             "Give {image_size} to bring all to one size.",
@@ -76,7 +79,9 @@ def read_pictures(pictures: Sequence[Picture], request: Request) -> tuple[Images
     for k, picture in enumerate(pictures):
         pixels[k], seen_through = _read_pixels(picture, request.label, (height, width), colour)
         transparent += seen_through
-    note = f"{transparent} of {len(pictures)} images were transparent and are laid on white."
+    note = Note(
+        "transparent-images", f"{transparent} of {len(pictures)} images were transparent and are laid on white."
+    )
     return Images(pixels, 0.0, 255.0, "last" if colour else None), (note,) if transparent else ()
 
 
@@ -87,7 +92,9 @@ def _read_head(picture: Picture, label: str) -> tuple[tuple[int, int], bool]:
         with picture.open() as image:
             return (image.height, image.width), image.mode in ("1", "L", "LA", "La", "I", "F") or image.mode[:2] == "I;"
     except (OSError, SyntaxError, ValueError, library.DecompressionBombError) as error:
-        raise InputError(f"{label}: {picture.name} cannot be read as an image ({_explain(error)}).") from None
+        raise InputError(
+            "damaged-image", f"{label}: {picture.name} cannot be read as an image ({_explain(error)})."
+        ) from None
 
 
 def _read_pixels(picture: Picture, label: str, size: tuple[int, int], colour: bool) -> tuple[Array, bool]:
@@ -102,7 +109,7 @@ def _read_pixels(picture: Picture, label: str, size: tuple[int, int], colour: bo
                 image = image.resize(size[::-1], library.Resampling.BILINEAR)
             return np.asarray(image), transparent
     except (OSError, SyntaxError, ValueError, library.DecompressionBombError) as error:
-        raise InputError(f"{label}: {picture.name} is damaged ({_explain(error)}).") from None
+        raise InputError("damaged-image", f"{label}: {picture.name} is damaged ({_explain(error)}).") from None
 
 
 def _make_opaque(image: Any) -> tuple[Any, bool]:

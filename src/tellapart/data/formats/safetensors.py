@@ -38,7 +38,7 @@ class Safetensors(FileFormat):
         place = places[name]
         if place.kind not in _TYPES:
             reason = "has complex numbers" if place.kind.startswith("C") else f"holds values of type {place.kind}"
-            raise InputError(f"{request.label} {reason}, which are not read.")
+            raise InputError("unsupported-values", f"{request.label} {reason}, which are not read.")
         check_rows(place.shape, request.label)
         dtype = np.dtype(_TYPES[place.kind])
         request.check_memory(float(math.prod(place.shape)) * 2 * max(4, dtype.itemsize), SAVE_AS_NPY, max_rows=...)
@@ -61,12 +61,16 @@ def _read_header(path: Path, label: str) -> dict[str, _Place]:
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
         if size < 8 or length > min(size - 8, _LONGEST_HEADER):
-            raise InputError(f"{label} is damaged, or not in the format that its name says: its header is too long.")
+            raise InputError(
+                "damaged-file", f"{label} is damaged, or not in the format that its name says: its header is too long."
+            )
         header = json.loads(file.read(length))
     try:
         return {name: _find(entry, 8 + length, size) for name, entry in header.items() if name != "__metadata__"}
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{label} is damaged, or not in the format that its name says: {error!s:.80}.") from None
+        raise InputError(
+            "damaged-file", f"{label} is damaged, or not in the format that its name says: {error!s:.80}."
+        ) from None
 
 
 def _find(entry: dict[str, Any], start: int, size: int) -> _Place:

@@ -28,6 +28,7 @@ class Strings(Format):
         """A table with one column of texts."""
         if request.options.features is None:
             raise InputTypeError(
+                "text-without-features",
                 f"{request.label} must hold numbers, but holds texts ({request.data[0]!r:.40}).",
                 "Give {features}, or a table with a column of categories.",
                 features=NGRAMS,
@@ -37,7 +38,9 @@ class Strings(Format):
         place: dict[str, int] = {}
         for k, text in zip(numbers, texts, strict=True):
             if text is not None and not isinstance(text, str):
-                raise InputTypeError(f"{request.label} holds texts, but item {k} is of type {type(text).__name__}.")
+                raise InputTypeError(
+                    "mixed-items", f"{request.label} holds texts, but item {k} is of type {type(text).__name__}."
+                )
         codes = [-1 if text is None else place.setdefault(str(text), len(place)) for text in texts]
         column = Column("text", "text", np.array(codes, np.int32), tuple(place))
         return Opened(Table((column,)), numbers)

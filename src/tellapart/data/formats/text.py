@@ -9,7 +9,7 @@ import math
 from pathlib import Path
 from typing import IO, Any
 
-from ..._util.errors import InputError, InputMemoryError
+from ..._util.errors import InputError, InputMemoryError, Note
 from ..limits import format_bytes
 from .base import Request
 
@@ -17,7 +17,7 @@ HEAD = 2**20
 _CHUNK = 2**20
 LONGEST_LINE = 2**24
 
-LATIN_NOTE = "It is not UTF-8 text and was read as Latin-1."
+LATIN_NOTE = Note("wrong-encoding", "It is not UTF-8 text and was read as Latin-1.")
 _FEWER = "Give {max_rows} to draw some of its rows or {columns} to take fewer columns, or convert it to .parquet."
 
 
@@ -53,10 +53,13 @@ class BoundedStream(io.RawIOBase):
         end = max(piece.rfind(b"\n"), piece.rfind(b"\r"))
         self._line = count - end - 1 if end >= 0 else self._line + count
         if self._line > LONGEST_LINE:
-            raise InputError(f"{self._label} is not a table: it has a line longer than {LONGEST_LINE:,} bytes.")
+            raise InputError(
+                "line-too-long", f"{self._label} is not a table: it has a line longer than {LONGEST_LINE:,} bytes."
+            )
         self._count += count
         if self._count > self._most:
             raise InputMemoryError(
+                "not-enough-memory",
                 f"{self._label} has rows that are too long: some of them take more than {format_bytes(self._most)}.",
                 "Give a larger {max_memory}, or convert it to .parquet.",
                 max_memory=...,
@@ -77,7 +80,7 @@ def find_encoding(path: Path, label: str) -> str:
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     if b"\0" in start:
-        raise InputError(f"{label} is not a text file: it has a zero byte.")
+        raise InputError("not-text", f"{label} is not a text file: it has a zero byte.")
     try:
         codecs.getincrementaldecoder("utf-8-sig")().decode(start)
     except UnicodeDecodeError:
@@ -92,7 +95,9 @@ def read_head(path: Path, encoding: str, label: str) -> str:
         while b"\n" not in start and (more := file.read(HEAD)):
             start += more
             if len(start) > LONGEST_LINE:
-                raise InputError(f"{label} is not a table: its first line is longer than {LONGEST_LINE:,} bytes.")
+                raise InputError(
+                    "line-too-long", f"{label} is not a table: its first line is longer than {LONGEST_LINE:,} bytes."
+                )
     return codecs.getincrementaldecoder(encoding)().decode(start)
 
 

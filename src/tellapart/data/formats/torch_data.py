@@ -53,7 +53,9 @@ def _stack_items(items: Iterator[Any], label: str) -> Iterator[Array]:
     for item in items:
         held.append(as_array(_take_first(item, label), label))
         if held[-1].shape != held[0].shape:
-            raise InputError(f"{label} has items of different shapes: {held[0].shape} and {held[-1].shape}.")
+            raise InputError(
+                "ragged-rows", f"{label} has items of different shapes: {held[0].shape} and {held[-1].shape}."
+            )
         if len(held) == _ITEMS:
             yield np.stack(held)
             held = []
@@ -66,10 +68,10 @@ def _check_shapes(batches: Iterator[Array], label: str) -> Iterator[Array]:
     shape = None
     for batch in batches:
         if batch.ndim == 0:
-            raise InputError(f"{label} gives single numbers. Give batches with one row for each point.")
+            raise InputError("not-rows", f"{label} gives single numbers. Give batches with one row for each point.")
         shape = batch.shape[1:] if shape is None else shape
         if batch.shape[1:] != shape:
-            raise InputError(f"{label} has items of different shapes: {shape} and {batch.shape[1:]}.")
+            raise InputError("ragged-rows", f"{label} has items of different shapes: {shape} and {batch.shape[1:]}.")
         yield batch
 
 
@@ -87,7 +89,7 @@ def _join_batches(batches: Iterator[Array], request: Request, total: int | None)
             request.check_memory(size)
             checked = size
     if not held:
-        raise InputError(f"{request.label} is empty: it has no rows.")
+        raise InputError("no-rows", f"{request.label} is empty: it has no rows.")
     request.check_memory(2 * size)
     return np.concatenate(held)
 
@@ -95,10 +97,12 @@ def _join_batches(batches: Iterator[Array], request: Request, total: int | None)
 def _take_first(item: Any, label: str) -> Any:
     """The data of an item, which may come with a label."""
     if isinstance(item, dict):
-        raise InputTypeError(f"{label} gives dictionaries. Make it give tensors, or tuples that start with a tensor.")
+        raise InputTypeError(
+            "unreadable-items", f"{label} gives dictionaries. Make it give tensors, or tuples that start with a tensor."
+        )
     if isinstance(item, (tuple, list)):
         if not item:
-            raise InputError(f"{label} gives empty tuples.")
+            raise InputError("unreadable-items", f"{label} gives empty tuples.")
         return item[0]
     return item
 
@@ -107,4 +111,6 @@ def _count_items(data: Any, label: str) -> int:
     try:
         return len(data)
     except TypeError:
-        raise InputTypeError(f"{label} is a Dataset without a length. Give a DataLoader of it.") from None
+        raise InputTypeError(
+            "unknown-length", f"{label} is a Dataset without a length. Give a DataLoader of it."
+        ) from None

@@ -96,7 +96,9 @@ class ZarrChunks:
         array = self._open()
         self.shape, self.dtype = tuple(array.shape), np.dtype(array.dtype)
         if 0 in array.chunks:
-            raise InputError(f"{label} is damaged, or not in the format that its name says: its chunks are empty.")
+            raise InputError(
+                "damaged-file", f"{label} is damaged, or not in the format that its name says: its chunks are empty."
+            )
         self.step = int(array.chunks[0]) if self.shape else 1
         self._check_chunks(tuple(getattr(array, "shards", None) or array.chunks))
 
@@ -132,11 +134,12 @@ class ZarrChunks:
             about = file.name == _ANY_V3 or file.name.startswith(".z")
             if not file.is_file() or (file.stat().st_size > largest and not about):
                 raise InputError(
-                    f"{self.label} is damaged: {printable(file.name)} is not a file, or larger than a chunk."
+                    "damaged-file",
+                    f"{self.label} is damaged: {printable(file.name)} is not a file, or larger than a chunk.",
                 )
         if math.prod(self.shape) * self.dtype.itemsize > _LARGE and there * _FEW < wanted:
             claim = f"claims the shape {self.shape}, but holds {there} files for {wanted} chunks"
-            raise InputError(f"{self.label} {claim}.")
+            raise InputError("damaged-file", f"{self.label} {claim}.")
 
     def _open(self) -> Any:
         # Checked by every process that opens it, and each time.
@@ -164,7 +167,7 @@ def check_metadata(path: Path, label: str) -> None:
             raise _group_error(path, label)
         _check_type(metadata.get("data_type"), metadata.get("data_type") in _TYPES_V3, label)
         if metadata.get("storage_transformers"):
-            raise InputError(f"{label} asks for storage transformers, which are not supported.")
+            raise InputError("unsupported-encoding", f"{label} asks for storage transformers, which are not supported.")
         _check_codecs_v3(metadata.get("codecs"), label)
     if older.is_file():
         metadata = _read_json(older, label)
@@ -181,7 +184,7 @@ def check_metadata(path: Path, label: str) -> None:
 def _check_codecs_v3(codecs: Any, label: str) -> None:
     """Codecs, and those within them: a shard has its own."""
     if not isinstance(codecs, list):
-        raise InputError(f"{label} is not a zarr array: it has no list of codecs.")
+        raise InputError("damaged-file", f"{label} is not a zarr array: it has no list of codecs.")
     for codec in codecs:
         name = codec.get("name") if isinstance(codec, dict) else codec
         inner = codec.get("configuration") if isinstance(codec, dict) else None
@@ -197,22 +200,25 @@ def _check_codecs_v3(codecs: Any, label: str) -> None:
 def _check_codec(name: Any, known: frozenset[str], label: str) -> None:
     if not isinstance(name, str) or name not in known:
         raise InputError(
+            "unsupported-encoding",
             f"{label} is encoded with {str(name)[:40]!r}, which is not known to be safe. Supported: "
-            f"{', '.join(sorted(known))}."
+            f"{', '.join(sorted(known))}.",
         )
 
 
 def _check_type(kind: Any, known: bool, label: str) -> None:
     if not known:
-        raise InputError(f"{label} holds values of type {str(kind)[:40]!r}. Save numbers, with dtype=float.")
+        raise InputError(
+            "unsupported-values", f"{label} holds values of type {str(kind)[:40]!r}. Save numbers, with dtype=float."
+        )
 
 
 def _read_json(path: Path, label: str) -> dict[str, Any]:
     if path.stat().st_size > _LONGEST_METADATA:
-        raise InputError(f"{label} is not a zarr array: {path.name} is too long.")
+        raise InputError("damaged-file", f"{label} is not a zarr array: {path.name} is too long.")
     found = json.loads(path.read_bytes())
     if not isinstance(found, dict):
-        raise InputError(f"{label} is not a zarr array: {path.name} holds no object.")
+        raise InputError("damaged-file", f"{label} is not a zarr array: {path.name} holds no object.")
     return found
 
 
@@ -220,4 +226,6 @@ def _group_error(path: Path, label: str) -> InputError:
     inner = sorted(
         part.name for part in path.iterdir() if any((part / mark).is_file() for mark in (_ANY_V3, _ARRAY_V2))
     )
-    return InputError(f"{label} is a zarr group. Give the path of one of its arrays: {quote_names(inner)}.")
+    return InputError(
+        "several-arrays", f"{label} is a zarr group. Give the path of one of its arrays: {quote_names(inner)}."
+    )

@@ -65,11 +65,11 @@ class ImprovedGAN(Model[ImprovedGANSettings]):
         """A generator and a discriminator, with convolutions or without."""
         s = self.settings
         if s.labels and not classes:
-            raise InputError("The data have no labels.", "Train the GAN without any: {labels}.", labels=0)
+            raise InputError("no-labels", "The data have no labels.", "Train the GAN without any: {labels}.", labels=0)
         channels = None
         if s.convolutional:
             if len(s.channels) != 2:
-                raise InputError(f"channels must be two numbers, but is {s.channels}.")
+                raise InputError("wrong-shape", f"channels must be two numbers, but is {s.channels}.")
             channels = s.channels[0], s.channels[1]
         generator: nn.Module
         if channels is None:
@@ -211,7 +211,8 @@ def square_side(pixels: int) -> int:
     side = isqrt(pixels)
     if side**2 != pixels or side % 4:
         raise InputError(
-            f"Convolutional networks need square grey images whose side is a multiple of 4, not {pixels} pixels."
+            "wrong-image-shape",
+            f"Convolutional networks need square grey images whose side is a multiple of 4, not {pixels} pixels.",
         )
     return side
 

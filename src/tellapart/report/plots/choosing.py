@@ -31,7 +31,7 @@ def plot(result: Any, *, ax: Axes | None = None, **options: Any) -> Axes:
     for kind, draw in _PICTURES:
         if isinstance(result, kind):
             return draw(result, ax=ax, **options)
-    raise InputTypeError(f"There is no picture of {type(result).__name__}.")
+    raise InputTypeError("no-plot", f"There is no picture of {type(result).__name__}.")
 
 
 def _findings(result: Any, *, ax: Axes | None, **options: Any) -> Axes:

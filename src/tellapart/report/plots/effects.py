@@ -57,7 +57,7 @@ def pixel_map(result: Any, *, alpha: float = 0.05, ax: Axes | None = None) -> Ax
     """Images: how each pixel differs. Pixels that do not differ, all of them together at level ``alpha``, are faint."""
     found = pixels_of(result, alpha)
     if found is None:
-        raise InputError("A map of pixels is of images, but these findings are not about pixels.")
+        raise InputError("not-images", "A map of pixels is of images, but these findings are not about pixels.")
     second = "the second" if isinstance(result, Findings) else plain(result.names[1])
     ax = new_axes(ax, square=True)
     largest = float(np.nanmax(np.abs(found.effects))) or 1.0

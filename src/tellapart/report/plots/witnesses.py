@@ -69,7 +69,7 @@ def weights(result: Comparison | Weights, *, count: int = 20, ax: Axes | None = 
     """The weights that a kernel learned: an image for pixels, else bars."""
     found = result if isinstance(result, Weights) else result.weights
     if found is None:
-        raise InputError("This comparison learned no weights.", "Ask for them with {test}.", test="ard")
+        raise InputError("no-weights", "This comparison learned no weights.", "Ask for them with {test}.", test="ard")
     if found.image_shape is not None:
         ax = new_axes(ax, square=True)
         height, width = found.image_shape[:2]

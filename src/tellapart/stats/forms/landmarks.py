@@ -123,7 +123,7 @@ class GivenFeatures:
         means = tuple(F.mean(0) for F in made.features(sketch[:_CENTRE], every))
         for name, mean in zip(names, means, strict=True):
             if not torch.isfinite(mean).all():
-                raise InputError(f"The kernel {name} has values that are not finite.")
+                raise InputError("non-finite-kernel", f"The kernel {name} has values that are not finite.")
         return cls(made.kernels, plans, landmarks, names, members, made.widths, means)
 
     def features(self, Z: Tensor, wanted: Sequence[int]) -> Iterator[Tensor]:
@@ -178,4 +178,4 @@ def _cholesky(K: Tensor) -> Tensor:
         factor, failed = torch.linalg.cholesky_ex(K)
         if not failed:
             return factor
-    raise InputError("A kernel is not positive semi-definite on the data.")
+    raise InputError("indefinite-kernel", "A kernel is not positive semi-definite on the data.")

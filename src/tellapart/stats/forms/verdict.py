@@ -157,6 +157,7 @@ def sum_features(
     need = max([*matrices, *(_JUDGEMENT * one.sums for one in sizes)], default=0)
     if need > compute.max_memory and not compute.automatic:
         raise InputMemoryError(
+            "not-enough-memory",
             f"The test takes at least {need:,} bytes, but {compute.max_memory:,} are allowed.",
             "Allow more with {max_memory}.",
             max_memory=...,

@@ -50,8 +50,9 @@ def as_null(null: NullLike) -> Null:
         return null
     if not isinstance(null, str):
         raise InputTypeError(
-            f"null must be a null distribution such as 'permutation' or ta.nulls.Binned(), but is {null!r:.80}."
+            "wrong-type",
+            f"null must be a null distribution such as 'permutation' or ta.nulls.Binned(), but is {null!r:.80}.",
         )
     if null not in NULLS:
-        raise InputError(f"null={null!r} is not known. Choose one of {', '.join(map(repr, NULLS))}.")
+        raise InputError("unknown-choice", f"null={null!r} is not known. Choose one of {', '.join(map(repr, NULLS))}.")
     return NULLS[null]()

@@ -51,6 +51,7 @@ class Problem:
         """Complain if labels of rows for every draw do not fit into the memory that is allowed."""
         if need > self.compute.max_memory:
             raise InputMemoryError(
+                "not-enough-memory",
                 f"So many permutations of {sum(self.sizes):,} rows take {need:,} bytes, but "
                 f"{self.compute.max_memory:,} are allowed.",
                 "Use {null}, which keeps no labels of rows, or fewer {permutations}, or allow more with {max_memory}.",
@@ -137,4 +138,7 @@ class Null:
 
     def prepare(self, problem: Problem, count: int) -> tuple[engine.Pass, Finish]:
         """The one pass over the kernel that is needed, not run yet, and what makes the null distribution of it."""
-        raise InputError(f"null={self.name!r} is not a single pass over tiles, so its cost cannot be estimated.")
+        raise InputError(
+            "nothing-to-estimate",
+            f"null={self.name!r} is not a single pass over tiles, so its cost cannot be estimated.",
+        )

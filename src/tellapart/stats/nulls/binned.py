@@ -36,7 +36,9 @@ class Binned(Null):
     def check(self, m: int, n: int) -> None:
         """Complain about too few bins or too many."""
         if self.bins is not None and not 4 <= self.bins <= m + n:
-            raise InputError(f"bins must be between 4 and the number of rows, {m + n}, but is {self.bins}.")
+            raise InputError(
+                "out-of-range", f"bins must be between 4 and the number of rows, {m + n}, but is {self.bins}."
+            )
 
     def prepare(self, problem: Problem, count: int) -> tuple[engine.Pass, Finish]:
         """Sums over pairs of bins."""

@@ -58,8 +58,9 @@ def as_labels(values: Any, name: str) -> Array | None:
         return None
     if isinstance(values, str):
         raise InputTypeError(
+            "wrong-type",
             f"groups and strata are labels, one for each row of X and then of Y, but {values!r} is a text. "
-            "two_sample_test also takes the name of a column."
+            "two_sample_test also takes the name of a column.",
         )
     parts = values if isinstance(values, tuple) and len(values) == 2 else [values]
     for part in parts:
@@ -70,7 +71,10 @@ def as_labels(values: Any, name: str) -> Array | None:
 def check_count(labels: Array | None, rows: int, name: str) -> None:
     """Raise `InputError` if there is not one label for each row."""
     if labels is not None and labels.shape != (rows,):
-        raise InputError(f"{name} must have one label for each of the {rows} rows, but has shape {labels.shape}.")
+        raise InputError(
+            "wrong-number-of-labels",
+            f"{name} must have one label for each of the {rows} rows, but has shape {labels.shape}.",
+        )
 
 
 def split_observed(values: Tensor, observed: int) -> NullDistribution:

@@ -34,7 +34,9 @@ class Paired(Null):
     def check(self, m: int, n: int) -> None:
         """Complain about samples of different sizes."""
         if m != n:
-            raise InputError(f"null='paired' is for pairs (X_i, Y_i), but X has {m} rows and Y has {n}.")
+            raise InputError(
+                "unequal-pairs", f"null='paired' is for pairs (X_i, Y_i), but X has {m} rows and Y has {n}."
+            )
 
     def labellings(self, m: int, n: int) -> tuple[float, int]:
         """2ᵐ, of which exchanging all pairs changes nothing."""

@@ -25,7 +25,10 @@ def draw_until_decided(
         return every, float(every.pvalue(tolerance))
     enough = critical_rank(alpha, limit)
     if enough < 1:
-        raise InputError(f"{limit} permutations cannot decide at alpha={alpha}: p-values are at least 1/{limit + 1}.")
+        raise InputError(
+            "level-not-attainable",
+            f"{limit} permutations cannot decide at alpha={alpha}: p-values are at least 1/{limit + 1}.",
+        )
     drawn: NullDistribution | None = None
     size = 128
     while drawn is None or (drawn.distribution.shape[-1] < limit):

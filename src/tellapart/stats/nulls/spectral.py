@@ -28,12 +28,13 @@ class Spectral(Null):
     def draw(self, problem: Problem, count: int) -> NullDistribution:
         """The statistic, and draws from the asymptotic null."""
         if problem.kernel.members > 1:
-            raise InputError("null='spectral' takes one kernel at a time.")
+            raise InputError("single-kernel-needed", "null='spectral' takes one kernel at a time.")
         m, n = problem.sizes
         N, kernel = m + n, problem.kernel
         need = N**2 * problem.dtype.itemsize * 3 + 8 * N * count * 2
         if need > problem.compute.max_memory:
             raise InputMemoryError(
+                "not-enough-memory",
                 f"null='spectral' stores the kernel matrix of {N:,} rows, {need:,} bytes in all, but "
                 f"{problem.compute.max_memory:,} are allowed.",
                 "Use {null}, which stores no matrix.",

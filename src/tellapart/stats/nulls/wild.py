@@ -31,7 +31,7 @@ class Wild(Null):
 
     def __post_init__(self) -> None:
         if not self.lag >= 0:
-            raise InputError(f"lag must not be negative, but is {self.lag!r}.")
+            raise InputError("out-of-range", f"lag must not be negative, but is {self.lag!r}.")
 
     def prepare(self, problem: Problem, count: int) -> tuple[engine.Pass, Finish]:
         """Quadratic forms of the weights of either sample, and of both."""

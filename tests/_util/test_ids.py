@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tellapart.stats.labellings import NothingToExchange
 
 import tellapart as ta
 from tellapart._util.errors import (
@@ -24,7 +25,6 @@ from tellapart._util.errors import (
     Note,
     note_after,
 )
-from tellapart.stats.labellings import NothingToExchange
 
 SOURCE = Path(ta.__file__).parent
 ERRORS = (

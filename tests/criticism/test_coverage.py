@@ -16,9 +16,9 @@ from tellapart.data.mixed import open_mixed
 from tellapart.data.options import ReadOptions
 from tellapart.data.shared import hash_rows
 from tellapart.engine import computing
-from tellapart.stats.forms import Part, draw_labellings, pool_rows
-from tellapart.stats.forms.features import Layout
-from tellapart.stats.forms.regression import predict
+from tellapart.omnibus import ColumnScore, Layout, pool_rows
+from tellapart.omnibus.regression import predict
+from tellapart.stats.permutations import draw_permutations
 from tellapart.twosample.effects import Effects
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -68,8 +68,8 @@ def test_effects(repetitions, grouped):
             mixed = open_mixed([X, Y], "XY", ReadOptions())
             mixed = type(mixed)(**vars(mixed) | {"units": tuple(_as_boolean(unit) for unit in mixed.units)})
             labels = np.repeat(np.arange(2, dtype=np.uint8), [len(X), len(Y)])
-            pooled = pool_rows(mixed.points, draw_labellings(labels, 9, rng), rng)
-            parts = [Part(c, k, 1, 0.01, 0.01) for k, c in zip(kinds, ((2,), (2,), (0, 1), (3,)), strict=True)]
+            pooled = pool_rows(mixed.points, draw_permutations(labels, 9, rng), rng)
+            parts = [ColumnScore(c, k, 1, 0.01, 0.01) for k, c in zip(kinds, ((2,), (2,), (0, 1), (3,)), strict=True)]
             effects = Effects(mixed, pooled, [parts[2]], compute, units)
             deviation = math.sqrt(9 / 7)
             n = np.array([len(X), len(Y)])

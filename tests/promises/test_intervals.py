@@ -16,8 +16,8 @@ from tellapart.data.mixed import open_mixed
 from tellapart.data.options import ReadOptions
 from tellapart.data.shared import hash_rows
 from tellapart.engine import computing
-from tellapart.stats.forms import Part, draw_labellings, pool_rows
-from tellapart.stats.forms.features import Layout
+from tellapart.omnibus import ColumnScore, Layout, pool_rows
+from tellapart.stats.permutations import draw_permutations
 from tellapart.stats.student import student_quantile
 from tellapart.twosample.designs import Design
 from tellapart.twosample.effects import Effects, share_interval
@@ -119,13 +119,16 @@ def cover(draw, ratio, shift, repetitions):
             mixed = open_mixed([X, Y], "XY", ReadOptions())
             design = Design.check(mixed, how.get("groups"), how.get("strata"), how.get("paired", False), False)
             labels = np.repeat(np.arange(2, dtype=np.uint8), [len(X), len(Y)])
-            drawn = draw_labellings(labels, 3, rng, groups=design.groups, strata=design.strata, equal_groups=False)
-            known = [Part((j, i), "dependence", 1, 0.5, 0.5) for i in range(4) for j in range(i)]
+            drawn = draw_permutations(labels, 3, rng, groups=design.groups, strata=design.strata, equal_groups=False)
+            known = [ColumnScore((j, i), "dependence", 1, 0.5, 0.5) for i in range(4) for j in range(i)]
             effects = Effects(mixed, pool_rows(mixed.points, drawn, rng), known, compute, design.units)
             within = math.sqrt((len(X) + len(Y) * ratio**2) / (len(X) + len(Y)))
             truth = {"location": shift / within, "scale": math.log(ratio), "dependence": 0.0}
             shown = [
-                max((effects.describe(Part((c,), kind, 1, 0.5, 0.5)) for kind in ("location", "scale")), key=clarity)
+                max(
+                    (effects.describe(ColumnScore((c,), kind, 1, 0.5, 0.5)) for kind in ("location", "scale")),
+                    key=clarity,
+                )
                 for c in range(4)
             ]
             for found, hits in ((shown, columns), (map(effects.describe, known), pairs)):

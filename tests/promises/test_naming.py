@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import tellapart as ta
-from tellapart.stats.forms.single import Blocks, SingleTests, number_features, single_pvalues
+from tellapart.omnibus.single import Blocks, SingleTests, number_features, single_pvalues
 
 ALPHA = 0.05
 

@@ -28,9 +28,9 @@ from tellapart.kernels import Gaussian, Grid, Precomputed
 from tellapart.learning import median_bandwidth
 from tellapart.stats import formulas, nulls
 from tellapart.stats.formulas import mmd2_of_labels
-from tellapart.stats.labellings import draw_subsets
 from tellapart.stats.nulls import Binned, Null, NullDistribution, Paired, Permutation, Wild
 from tellapart.stats.nulls.labels import Labels
+from tellapart.stats.permutations import draw_subsets
 from tellapart.twosample import mmd_test_cost
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -14,6 +14,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 import tellapart as ta
+from tellapart.omnibus.families.kernel import KernelFamily
 from tellapart.results import TwoSampleResult
 
 
@@ -236,8 +237,9 @@ def test_no_row_is_both_fitted_on_and_compared():
     """Landmarks are rows that features were fitted on: none of them may be among the rows kept."""
     X = rows(400)
     reference = ta.Reference.fit(X, rng=0)
-    plan = reference.contents.forms.plan
-    landmarks = plan.similarities["kernel"].landmarks.numpy() * plan.divisor + plan.centre
+    plan = reference.contents.test.plan
+    (kernel,) = (family for family in plan.families if isinstance(family, KernelFamily))
+    landmarks = kernel.similarities.landmarks.numpy() * plan.transform.divisor + plan.transform.centre
     distances = np.abs(landmarks[:, None] - reference.contents.rows.numpy()[None]).max(2)
     assert distances.min() > 1e-6
 
@@ -271,7 +273,7 @@ def test_what_rows_become_does_not_depend_on_the_rows_that_are_compared():
     assert before.constants == after.constants
     batch = ta.Reference(before).open(draw(50, (0, 90)))
     for (_, first), (_, second) in zip(
-        *(known.forms.plan.features(batch.rows, known.forms.plan.members) for known in (before, after)), strict=True
+        *(known.test.plan.features(batch.rows, known.test.plan.blocks) for known in (before, after)), strict=True
     ):
         assert torch.equal(first, second)
 

@@ -16,8 +16,8 @@ from ..data.notices import Notice, find_notices
 from ..data.read import check_pair
 from ..data.shared import hash_rows
 from ..kernels import Kernel
-from ..stats.forms.distance import measure_distance
-from ..stats.forms.features import Layout
+from ..omnibus import Layout
+from ..omnibus.distance import measure_distance
 from ..twosample.auto import as_kernels, run_two_sample_test
 from ..twosample.designs import Design, check_paired
 from .comparison import Comparison

@@ -20,10 +20,9 @@ from ..data.notices import Notice, NoticeKind
 from ..data.tables import quote_names
 from ..engine import Compute, MemoryLike, computing
 from ..kernels import Kernel
-from ..stats.forms import FamilyVerdict
 from ..stats.pvalues import rejects
 from ..twosample import Finding, Findings, LearnedTest, TwoSampleResult
-from ..twosample.findings import FAMILIES
+from ..twosample.findings import FAMILIES, FamilyResult
 from .exemplars import Exemplar, exemplars, row_numbers, where
 from .separability import separability_grade
 from .settings import Settings
@@ -105,7 +104,7 @@ class Comparison(Shown):
         return self.test if isinstance(self.test, LearnedTest) else None
 
     @property
-    def families(self) -> dict[str, FamilyVerdict]:
+    def families(self) -> dict[str, FamilyResult]:
         """The families of forms with their own p-values, the one that says most first; empty for learned tests."""
         return {} if isinstance(self.test, LearnedTest) else self.test.families
 

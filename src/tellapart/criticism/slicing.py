@@ -18,8 +18,8 @@ from ..data import Points
 from ..data.arrays import Array
 from ..data.columns import Column
 from ..data.mixed import Mixed, Unit
-from ..stats.forms.scores import step_down
-from ..stats.labellings import draw_labellings
+from ..omnibus.scores import step_down
+from ..stats.permutations import draw_permutations
 from ..twosample.designs import Design
 from .crossfit import CrossFit
 from .slices import Condition, Relation, Slice
@@ -111,7 +111,7 @@ def _count(
     """Adjusted p-values of differences of shares: exact, given the rows that were searched."""
     groups, strata = (None if part is None else part[counted] for part in (design.groups, design.strata))
     try:
-        drawn = draw_labellings(
+        drawn = draw_permutations(
             labels, permutations, rng, groups=groups, strata=strata, equal_groups=design.equal_groups
         )
     except InputError:

@@ -9,7 +9,7 @@ import numpy as np
 from ..criticism import Comparison
 from ..data import Sample
 from ..data.arrays import Array
-from ..stats.forms.constants import MAX_PAIRS
+from ..omnibus.families.pairs import MAX_PAIRS
 from .findings import Row, rows_of
 from .svg import Markup, tag
 from .values import values_of

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from torch import Tensor
@@ -21,15 +21,19 @@ from ..data.notices import check_keep
 from ..data.options import check_reading
 from ..engine import Compute, MemoryLike, computing
 from ..kernels import Kernel, as_kernel
-from ..stats.forms import Layout, NothingToExchange, Verdict, draw_labellings, judge_rows, pool_rows
+from ..omnibus import Layout, OmnibusResult, Pooled, StrongestStatistic, omnibus_test, pool_rows
+from ..stats.permutations import NothingToExchange, draw_permutations
 from ..stats.pvalues import USUAL_LEVEL, check_draws, note_floor, warn_of_floor
 from .designs import Design, check_paired
 from .effects import Effects
-from .findings import Findings, KSampleResult, PairwiseTest, TwoSampleResult, holm
+from .findings import AutoResult, FamilyResult, Findings, KSampleResult, PairwiseTest, TwoSampleResult, holm
 from .labels import open_with_labels, split_by_labels, split_names
 from .naming import adjust_columns
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
+#: A test of pooled rows.
+PooledTest: TypeAlias = Callable[[Pooled, np.random.Generator, Compute], OmnibusResult]
+Result = TypeVar("Result", bound=AutoResult)
 
 _STRATA = Note(
     "unequal-strata",
@@ -202,8 +206,10 @@ def k_sample_test(
     design = Design.check(mixed, opened.labels["groups"], opened.labels["strata"], False, equal_groups, named)
     given = as_kernels(kernels)
     with computing(max_memory, cluster, progress, threads, title="k_sample_test") as compute:
-        ran = run_auto(mixed, design, permutations, given, seed, compute)
+        test = _fit_and_test(mixed, given)
+        result = run_omnibus(KSampleResult, mixed, design, permutations, seed, compute, start, test)
         tests: list[TwoSampleResult] = []
+        notes = list(result.notes)
         if pairwise and len(mixed.points) > 2:
             for i, j in combinations(range(len(mixed.points)), 2):
                 some = replace(mixed, points=(mixed.points[i], mixed.points[j]), names=(mixed.names[i], mixed.names[j]))
@@ -213,14 +219,14 @@ def k_sample_test(
                     tests.append(run_two_sample_test(some, part, permutations, given, seed, quiet, time.perf_counter()))
                 except NothingToExchange as error:
                     text = f"{some.names[0]} and {some.names[1]} were not compared with each other. {error.problem}"
-                    ran["notes"] = (*ran["notes"], Note("nothing-to-exchange", text))
+                    notes.append(Note("nothing-to-exchange", text))
     check_unchanged(*mixed.points)
-    ran["notes"] = (*ran["notes"], *_note_floor_of_pairs(tests))
     adjusted = holm([test.pvalue for test in tests])
     of_two = tuple(
         PairwiseTest((test.names[0], test.names[1]), test, p) for test, p in zip(tests, adjusted, strict=True)
     )
-    result = KSampleResult(**ran, seed=seed, seconds=time.perf_counter() - start, pairwise=of_two)
+    notes += _note_floor_of_pairs(tests)
+    result = replace(result, notes=tuple(notes), pairwise=of_two, seconds=time.perf_counter() - start)
     warn_of_floor(result.min_pvalue)
     return result
 
@@ -235,20 +241,47 @@ def run_two_sample_test(
     start: float,
 ) -> TwoSampleResult:
     """`two_sample_test` of samples and options that are checked already; ``start`` is when it began."""
-    found = run_auto(mixed, design, permutations, kernels, seed, compute)
-    return TwoSampleResult(**found, seed=seed, seconds=time.perf_counter() - start)
+    test = _fit_and_test(mixed, kernels)
+    return run_omnibus(TwoSampleResult, mixed, design, permutations, seed, compute, start, test)
 
 
-def run_auto(
+def _fit_and_test(mixed: Mixed, kernels: Sequence[Kernel]) -> PooledTest:
+    """The omnibus test with features that are fitted to the pooled rows."""
+    layout = Layout(sum(len(unit.coordinates) for unit in mixed.units), mixed.categories, mixed.image_shape)
+
+    def test(pooled: Pooled, rng: np.random.Generator, compute: Compute) -> OmnibusResult:
+        return omnibus_test(pooled, layout, kernels, rng, compute)
+
+    return test
+
+
+def run_omnibus(
+    kind: type[Result],
     mixed: Mixed,
     design: Design,
     permutations: int,
-    kernels: Sequence[Kernel],
     seed: int,
     compute: Compute,
-    judge: Callable[..., Verdict] = judge_rows,
-) -> dict[str, Any]:
-    """What results have in common; ``judge`` says what the pooled rows come to."""
+    start: float,
+    test: PooledTest,
+) -> Result:
+    """Draw permutations, test the pooled rows, and describe the columns and pairs.
+
+    Parameters
+    ----------
+    kind : type
+        The class of the result.
+    mixed : Mixed
+        The samples.
+    design : Design
+        Which rows may be exchanged.
+    permutations, seed, compute
+        As in `two_sample_test`, checked.
+    start : float
+        When the call began.
+    test : callable
+        The test of pooled rows: with features fitted to them, or to a reference.
+    """
     rng = np.random.default_rng(seed)
     sizes = [len(part) for part in mixed.points]
     labels = np.repeat(np.arange(len(sizes), dtype=np.uint8), sizes)
@@ -262,53 +295,50 @@ def run_auto(
             permutations=...,
             max_memory=...,
         )
-    drawn = draw_labellings(
+    drawn = draw_permutations(
         labels, permutations, rng, groups=design.groups, strata=design.strata, equal_groups=design.equal_groups
     )
     pooled = pool_rows(mixed.points, drawn, rng)
-    layout = Layout(sum(len(unit.coordinates) for unit in mixed.units), mixed.categories, mixed.image_shape)
-    left = compute.leaving(pooled.labellings.packed.nbytes)
-    verdict = judge(pooled, layout, kernels, rng, left)
-    columns = adjust_columns(verdict.columns, mixed, pooled, design, permutations, seed)
-    effects = Effects(mixed, pooled, verdict.pairs, replace(left, progress=None), design.units)
-    return {
-        "statistic": verdict.statistic,
-        "pvalue": verdict.pvalue,
-        "null_distribution": verdict.null_distribution,
-        "min_pvalue": drawn.floor,
-        "families": _with_names(verdict, effects),
-        "columns": Findings(effects.describe_columns(columns)),
-        "pairs": Findings(effects.describe_pairs(verdict.pairs)),
-        "sizes": tuple(sizes),
-        "names": mixed.names,
-        "permuted_unit": design.permuted_unit,
-        "notes": (
-            *mixed.notes,
-            *design.notes(mixed),
-            *_notes(verdict, drawn.floor, layout.width, effects),
-        ),
+    left = compute.leaving(pooled.permutations.packed.nbytes)
+    outcome = test(pooled, rng, left)
+    columns = adjust_columns(outcome.columns, mixed, pooled, design, permutations, seed)
+    effects = Effects(mixed, pooled, outcome.pairs, replace(left, progress=None), design.units)
+    families = {
+        name: FamilyResult(family.pvalue, _describe_strongest(family.strongest, effects))
+        for name, family in outcome.families.items()
     }
+    return kind(
+        statistic=outcome.statistic,
+        pvalue=outcome.pvalue,
+        null_distribution=outcome.null_distribution,
+        min_pvalue=drawn.floor,
+        families=families,
+        columns=Findings(effects.describe_columns(columns)),
+        pairs=Findings(effects.describe_pairs(outcome.pairs)),
+        sizes=tuple(sizes),
+        names=mixed.names,
+        permuted_unit=design.permuted_unit,
+        notes=(*mixed.notes, *design.notes(mixed), *_notes(outcome, drawn.floor, mixed, effects)),
+        seed=seed,
+        seconds=time.perf_counter() - start,
+    )
 
 
-def _with_names(verdict: Verdict, effects: Effects) -> dict[str, Any]:
-    """Families whose strongest statistics are called as the user calls the columns."""
-    found = {}
-    for name, family in verdict.families.items():
-        what, _, places = family.strongest_statistic.partition(":")
-        if what == "column" and places:
-            columns = dict.fromkeys(effects.unit_of[int(place)].name for place in places.split(","))
-            family = replace(family, strongest_statistic=" and ".join(map(repr, columns)))
-        found[name] = family
-    return found
+def _describe_strongest(strongest: StrongestStatistic, effects: Effects) -> str:
+    """The strongest statistic of a family, with the names of its columns."""
+    if not strongest.columns:
+        return strongest.description
+    return " and ".join(map(repr, dict.fromkeys(effects.unit_of[place].name for place in strongest.columns)))
 
 
-def _notes(verdict: Verdict, floor: float, width: int, effects: Effects) -> list[str]:
+def _notes(outcome: OmnibusResult, floor: float, mixed: Mixed, effects: Effects) -> list[str]:
     notes = [*([] if effects.weights is None else [_STRATA]), *note_floor(floor)]
-    if verdict.left_out:
-        text = f"{verdict.left_out:,} of {width:,} columns were not looked at one by one, but jointly only."
+    if outcome.left_out:
+        width = sum(len(unit.coordinates) for unit in mixed.units)
+        text = f"{outcome.left_out:,} of {width:,} columns were not compared one by one, but jointly only."
         notes.append(Note("columns-only-jointly", text))
-    if not verdict.families:
-        text = "Every relabelling gives the same rows, or all columns are constant: there is nothing to compare."
+    if not outcome.families:
+        text = "All permutations give the same rows, or all columns are constant: there is nothing to compare."
         notes.append(Note("nothing-to-compare", text))
     return notes
 

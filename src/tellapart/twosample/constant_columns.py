@@ -13,7 +13,7 @@ from torch import Tensor
 
 from ..data.mixed import Unit
 from ..data.schema import Schema
-from ..stats.forms import Layout
+from ..omnibus import Layout
 
 
 def find_constants(sketch: Tensor, schema: Schema) -> dict[str, float]:

@@ -13,11 +13,11 @@ import numpy as np
 from .._util.numbers import date_text, number, percent
 from ..data.mixed import Mixed, Unit
 from ..engine import Compute
-from ..stats.forms import Part, Pooled
+from ..omnibus import ColumnScore, Pooled
 from ..stats.pvalues import Z_95
 from ..stats.student import student_quantile
 from .findings import Finding, holm
-from .moments import LabelledRows, Moments, Places, stratum_weights, sum_moments
+from .moments import LabelledRows, Moments, PairIndex, stratum_weights, sum_moments
 from .variances import Spread, Variances, sum_correlation_variances, sum_variances
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
@@ -49,7 +49,7 @@ class Effects:
     """
 
     def __init__(
-        self, mixed: Mixed, pooled: Pooled, pairs: Sequence[Part], compute: Compute, units: Array | None = None
+        self, mixed: Mixed, pooled: Pooled, pairs: Sequence[ColumnScore], compute: Compute, units: Array | None = None
     ) -> None:
         self.names = mixed.names
         self.unit_of = {place: unit for unit in mixed.units for place in unit.coordinates}
@@ -59,8 +59,8 @@ class Effects:
         self.pair_place = {part.columns: k for k, part in enumerate(known)}
         gaps = {unit.coordinates[0]: unit.gap for unit in mixed.units if unit.gap is not None}
         first, second = (np.array([part.columns[side] for part in known], int) for side in (0, 1))
-        places = Places(first, second, gaps)
-        strata = pooled.labellings.strata
+        places = PairIndex(first, second, gaps)
+        strata = pooled.permutations.strata
         self.weights = None if strata is None else stratum_weights(labels, strata, len(sizes))
         of_row = None if units is None else units[pooled.order]
         rows = LabelledRows(pooled.points, labels, len(sizes), self.weights, of_row, strata)
@@ -76,7 +76,7 @@ class Effects:
         #: What the rows of each sample count together, if some count more than others (Kish 1965).
         self._effective = self.rows * np.array([part.mean() ** 2 / max((part**2).mean(), 1e-300) for part in of_sample])
 
-    def describe_columns(self, parts: Sequence[Part]) -> list[Finding]:
+    def describe_columns(self, parts: Sequence[ColumnScore]) -> list[Finding]:
         """Columns with their effects.
 
         A missing value stands as the mean: a column of which more is missing in one sample has another distribution for
@@ -94,7 +94,7 @@ class Effects:
             found.append(self.describe(part))
         return found
 
-    def describe_pairs(self, parts: Sequence[Part]) -> list[Finding]:
+    def describe_pairs(self, parts: Sequence[ColumnScore]) -> list[Finding]:
         """Pairs with their effects. Those that differ must differ in their correlation.
 
         Products of scores also change where one column alone is more spread out. So the p-value of a pair is the larger
@@ -121,7 +121,7 @@ class Effects:
         rows = np.minimum(self.moments.pairs[0][:, place], self._units)
         return equal_chance(self.moments.correlations[:, place], self._correlation_variances[:, place], rows)
 
-    def describe(self, part: Part) -> Finding:
+    def describe(self, part: ColumnScore) -> Finding:
         """A column or a pair with its effect, in words."""
         columns = tuple(dict.fromkeys(self.unit_of[c].name for c in part.columns))
         if part.kind in ("scale", "shape") and self._is_far(part.columns[0]):
@@ -148,7 +148,7 @@ class Effects:
         # By the delta method a row far out takes part of its variance back, as the pooled deviation grows with it. So
         # the variance is not taken for less than that of Welch's test of the means.
         squares = (counts * deviations**2).sum() / counts.sum()
-        welch = (deviations**2 / np.maximum(counts - 1, 1)).sum() / max(squares, 1e-300) * found.crowding[c]
+        welch = (deviations**2 / np.maximum(counts - 1, 1)).sum() / max(squares, 1e-300) * found.design_effect[c]
         free = min(float(found.of_shift.free[c]), float(found.of_means.free[c]))
         return _interval(float(found.shift[c]), max(float(found.location[c]), float(welch)), free)
 
@@ -159,7 +159,7 @@ class Effects:
         larger = _shared_shape(of.parts[:, c], of.sizes[:, c])
         return _interval(ratio, float(of.variance[c]) * larger, float(of.free[c]))
 
-    def _numbers(self, unit: Unit, part: Part) -> Any:
+    def _numbers(self, unit: Unit, part: ColumnScore) -> Any:
         c = unit.coordinates[0]
         mean, deviation = self.moments.means[:, c], self.moments.deviations[:, c]
         values = {"mean": _floats(mean), "SD": _floats(deviation)}
@@ -225,15 +225,15 @@ class Effects:
         """Of the difference of shares of a level, simultaneously over all levels of its column (Bonferroni)."""
         assert self.variances is not None
         levels = len(columns) if len(columns) > 2 else 1  # of two levels one share is 1 less the other
-        crowding, free = self.variances.crowding[columns], math.inf
+        design_effect, free = self.variances.design_effect[columns], math.inf
         if not self._independent:
             # Few groups have a rare level: its variance is not taken for less than those of all levels let expect.
-            usual = np.average(crowding, weights=np.maximum(pooled * (1 - pooled), 1e-12))
-            crowding, free = (
-                np.maximum(crowding, usual),
+            usual = np.average(design_effect, weights=np.maximum(pooled * (1 - pooled), 1e-12))
+            design_effect, free = (
+                np.maximum(design_effect, usual),
                 float(self.variances.of_means.sizes[:, columns[best]].min()) - 1,
             )
-        size = self.rows / max(float(crowding[best]), 1e-9)
+        size = self.rows / max(float(design_effect[best]), 1e-9)
         return share_interval(shares, size, student_quantile(_MISSED / levels, free))
 
     def _correlation_interval(self, correlations: Array, place: int) -> tuple[float, float] | None:
@@ -242,7 +242,7 @@ class Effects:
         of = self.variances.of_correlation
         return correlation_interval(correlations, of.some(slice(place, place + 1)), rows)
 
-    def _correlation(self, part: Part) -> Any:
+    def _correlation(self, part: ColumnScore) -> Any:
         place = self.pair_place.get(part.columns)
         if place is None:
             return math.nan, None, "weaker than those told", {}
@@ -388,7 +388,7 @@ def _log_ratio(above: float, below: float) -> float:
     return math.nan if above == below else math.copysign(math.inf, above - below)
 
 
-def _agrees(part: Part, interval: tuple[float, float] | None) -> bool:
+def _agrees(part: ColumnScore, interval: tuple[float, float] | None) -> bool:
     """Whether an effect may be told as that of a column: ranks can differ where means and deviations do not."""
     return part.pvalue > _TOLD or interval is None or not interval[0] <= 0 <= interval[1]
 

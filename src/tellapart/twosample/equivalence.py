@@ -21,8 +21,10 @@ from ..data import check_unchanged, reindex
 from ..data.notices import check_keep
 from ..data.options import check_reading
 from ..engine import MemoryLike, computing
-from ..stats.forms.distance import FARTHEST, measure_distance
-from ..stats.forms.features import FeaturePlan, Layout, draw_sketch
+from ..omnibus import Layout
+from ..omnibus.distance import FARTHEST, measure_distance
+from ..omnibus.plan import FeaturePlan
+from ..omnibus.sketch import draw_sketch
 from ..stats.pvalues import rejects
 from .designs import Design, check_paired
 from .labels import open_with_labels

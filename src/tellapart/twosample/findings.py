@@ -13,21 +13,23 @@ import torch
 
 from .._util.schema import stamp
 from .._util.shown import Shown
-from ..stats.forms import FamilyVerdict, tied_up_to
+from ..omnibus import FAMILIES as FAMILY_CLASSES
+from ..omnibus import tie_adjusted_threshold
 from ..stats.pvalues import critical_value, rejects
 
-#: What families are, for those who have not read the documentation.
-FAMILIES = {
-    "kernel": "all columns jointly",
-    "columns": "single columns",
-    "pairs": "pairs of columns",
-    "components": "principal components",
-    "patches": "patches of images",
-    "given": "the kernels given",
-}
+#: What each family of statistics compares, by its key in results.
+FAMILIES = {family.name: family.description for family in FAMILY_CLASSES}
 _SHOWN = 10
 #: Fields that are written after the others, each in its own way.
 _LAST = ("families", "columns", "pairs", "null_distribution")
+
+
+@dataclass(frozen=True)
+class FamilyResult:
+    """A family of statistics: its exact p-value by itself, and its strongest statistic."""
+
+    pvalue: float
+    strongest_statistic: str
 
 
 @dataclass(frozen=True)
@@ -131,7 +133,7 @@ class AutoResult(Shown):
     pvalue: float
     null_distribution: np.ndarray[Any, Any] = field(repr=False)
     min_pvalue: float
-    families: dict[str, FamilyVerdict] = field(repr=False)
+    families: dict[str, FamilyResult] = field(repr=False)
     columns: Findings = field(repr=False)
     pairs: Findings = field(repr=False)
     sizes: tuple[int, ...]
@@ -159,7 +161,7 @@ class AutoResult(Shown):
 
     def threshold(self, alpha: float = 0.05) -> float:
         """What the statistic must exceed for the test to reject at level ``alpha``; infinite with too few draws."""
-        return tied_up_to(float(critical_value(torch.from_numpy(self.null_distribution), alpha)))
+        return tie_adjusted_threshold(float(critical_value(torch.from_numpy(self.null_distribution), alpha)))
 
     def reject(self, alpha: float = 0.05) -> bool:
         """Whether the test rejects at level ``alpha``."""

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from ..data import Points
 from ..engine import Compute
-from ..engine.rows import Size, reduce_rows
+from ..engine.rows import Size, sum_rows
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
@@ -22,12 +22,12 @@ _BLOCK = 1_024
 _ROUNDING = 1e-14
 
 
-class Places(NamedTuple):
+class PairIndex(NamedTuple):
     """Pairs of columns, and for columns with missing values the column that says where."""
 
     first: Array
     second: Array
-    gaps: Mapping[int, int]
+    missing_indicators: Mapping[int, int]
 
 
 class LabelledRows(NamedTuple):
@@ -65,55 +65,18 @@ class MomentSums(NamedTuple):
     pairs: Tensor
 
 
-@dataclass(frozen=True, eq=False)
-class MomentReduction:
-    """Sums over the rows of each sample, a `RowReduction`; each row counts by its weight, if there are any."""
-
-    labels: Array
-    samples: int
-    centre: Tensor
-    places: Places
-    weights: Array | None = None
-
-    def start(self) -> MomentSums:
-        """Zeros."""
-        d, p, k = self.centre.shape[1], len(self.places.first), self.samples
-        shapes: tuple[tuple[int, ...], ...] = ((k, 1), (k, d), (k, d), (k, d), (k, d), (k, 6, p))
-        return MomentSums(*(torch.zeros(shape, dtype=torch.float64) for shape in shapes))
-
-    def add(self, sums: MomentSums, rows: slice, block: Tensor) -> MomentSums:
-        """The sums with those of a block."""
-        for k in range(self.samples):
-            of_sample = torch.from_numpy(self.labels[rows] == k)
-            raw = block[of_sample].double()
-            Z, there = centred(raw, self.centre[k], self.places.gaps)
-            w: Any = 1.0 if self.weights is None else torch.from_numpy(self.weights[rows])[of_sample, None]
-            total = float(len(Z) if self.weights is None else w.sum())
-            sums.rows[k] += total
-            sums.there[k] += total if there is None else (w * there).sum(0)
-            sums.plain[k] += (w * (raw - self.centre[k])).sum(0)
-            sums.sums[k] += (w * Z).sum(0)
-            sums.squares[k] += (w * Z**2).sum(0)
-            sums.pairs[k] += torch.stack([(w * part).sum(0) for part in pair_terms(Z, there, self.places)])
-        return sums
-
-    def join(self, left: MomentSums, right: MomentSums) -> MomentSums:
-        """Sample by sample."""
-        return MomentSums(*(a + b for a, b in zip(left, right, strict=True)))
-
-
-def centred(raw: Tensor, centre: Tensor, gaps: Mapping[int, int]) -> tuple[Tensor, Tensor | None]:
+def centred(raw: Tensor, centre: Tensor, missing_indicators: Mapping[int, int]) -> tuple[Tensor, Tensor | None]:
     """Rows less a centre, 0 where a value is missing, and which are there; None where all are."""
     Z = raw - centre
-    if not gaps:
+    if not missing_indicators:
         return Z, None
     there = torch.ones_like(Z)
-    for column, gap in gaps.items():
-        there[:, column] = 1 - raw[:, gap].clamp(0, 1)
+    for column, indicator in missing_indicators.items():
+        there[:, column] = 1 - raw[:, indicator].clamp(0, 1)
     return Z * there, there
 
 
-def pair_terms(Z: Tensor, there: Tensor | None, places: Places) -> list[Tensor]:
+def pair_terms(Z: Tensor, there: Tensor | None, places: PairIndex) -> list[Tensor]:
     """1, x, y, x², y² and xy of each pair of columns, where both are there."""
     x, y = Z[:, places.first], Z[:, places.second]
     both = torch.ones_like(x) if there is None else there[:, places.first] * there[:, places.second]
@@ -195,13 +158,36 @@ def stratum_weights(labels: Array, strata: Array, samples: int) -> Array | None:
     return None if np.allclose(weights, 1.0) else weights
 
 
-def sum_moments(rows: LabelledRows, places: Places, compute: Compute) -> Moments:
+def sum_moments(rows: LabelledRows, places: PairIndex, compute: Compute) -> Moments:
     """The moments of each sample, in one pass."""
     centre = _find_centres(rows.points, rows.labels, rows.samples)
     width, pairs = centre.shape[1], len(places.first)
     size = Size(8 * rows.samples * (4 * width + 6 * pairs), 40 * (width + 2 * pairs), 10.0 * (width + 2 * pairs))
-    reduction = MomentReduction(rows.labels, rows.samples, centre, places, rows.weights)
-    return Moments(reduce_rows(reduction, rows.points, size, compute), centre)
+
+    def sum_block(where: slice, block: Tensor) -> MomentSums:
+        parts = [_sum_sample(rows, where, block, k, centre[k], places) for k in range(rows.samples)]
+        return MomentSums(*(torch.stack(part) for part in zip(*parts, strict=True)))
+
+    return Moments(sum_rows(sum_block, rows.points, size, compute), centre)
+
+
+def _sum_sample(
+    rows: LabelledRows, where: slice, block: Tensor, k: int, centre: Tensor, places: PairIndex
+) -> tuple[Tensor, ...]:
+    """The terms of `MomentSums` of the rows of sample k in a block; each row counts by its weight, if there are any."""
+    of_sample = torch.from_numpy(rows.labels[where] == k)
+    raw = block[of_sample].double()
+    Z, there = centred(raw, centre, places.missing_indicators)
+    w: Any = 1.0 if rows.weights is None else torch.from_numpy(rows.weights[where])[of_sample, None]
+    total = torch.tensor([float(len(Z) if rows.weights is None else w.sum())], dtype=torch.float64)
+    return (
+        total,
+        total.expand(len(centre)) if there is None else (w * there).sum(0),
+        (w * (raw - centre)).sum(0),
+        (w * Z).sum(0),
+        (w * Z**2).sum(0),
+        torch.stack([(w * part).sum(0) for part in pair_terms(Z, there, places)]),
+    )
 
 
 def _find_centres(points: Points, labels: Array, samples: int) -> Tensor:

@@ -10,9 +10,9 @@ import numpy as np
 
 from ..data import Points
 from ..data.mixed import Mixed, Unit
-from ..stats.forms import Part, Pooled
-from ..stats.forms.single import single_pvalues
-from ..stats.labellings import without_idle
+from ..omnibus import ColumnScore, Pooled
+from ..omnibus.single import single_pvalues
+from ..stats.permutations import without_idle
 from .designs import Design
 from .findings import holm
 
@@ -29,8 +29,8 @@ _BLOCK = 2**16
 
 
 def adjust_columns(
-    parts: Sequence[Part], mixed: Mixed, pooled: Pooled, design: Design, permutations: int, seed: int
-) -> tuple[Part, ...]:
+    parts: Sequence[ColumnScore], mixed: Mixed, pooled: Pooled, design: Design, permutations: int, seed: int
+) -> tuple[ColumnScore, ...]:
     """Columns whose adjusted p-value is the larger of step-down maxT's and Holm's over exact single p-values.
 
     A single p-value is valid if the observed values of that column have the same distribution in all samples (see
@@ -67,7 +67,7 @@ def adjust_columns(
 
 
 def _read(
-    tested: Sequence[int], parts: Sequence[Part], units: Sequence[Unit], points: Points
+    tested: Sequence[int], parts: Sequence[ColumnScore], units: Sequence[Unit], points: Points
 ) -> Iterator[tuple[list[int], list[Array], Array | None]]:
     """Columns that can be tested together, their values, and the rows that have one (None: all)."""
     kinds = (

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from ..engine import Compute
-from ..engine.rows import Size, reduce_rows
-from .moments import LabelledRows, Moments, Places, centred
+from ..engine.rows import Size, sum_rows
+from .moments import LabelledRows, Moments, PairIndex, centred
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
@@ -59,7 +59,7 @@ class Variances(NamedTuple):
         The difference of means of each column in pooled standard deviations.
     location, scale, correlation
         Variances of that, of the log ratio of deviations, and of the difference of correlations.
-    crowding
+    design_effect
         How many times as large as for independent rows the variance of a difference of means is (the design effect).
     of_shift, of_ratio, of_means, of_correlation
         What intervals of these are made of.
@@ -69,14 +69,14 @@ class Variances(NamedTuple):
     location: Array
     scale: Array
     correlation: Array
-    crowding: Array
+    design_effect: Array
     of_shift: Spread
     of_ratio: Spread
     of_means: Spread
     of_correlation: Spread
 
 
-def sum_variances(rows: LabelledRows, places: Places, moments: Moments, compute: Compute) -> Variances:
+def sum_variances(rows: LabelledRows, places: PairIndex, moments: Moments, compute: Compute) -> Variances:
     """Variances of the effects of two samples: sums of squares of what each row, or each unit, adds to an effect."""
     deviations, counts = moments.deviations, moments.counts
     within = np.sqrt((counts * deviations**2).sum(0) / counts.sum(0))
@@ -99,9 +99,9 @@ def sum_variances(rows: LabelledRows, places: Places, moments: Moments, compute:
     spread = _find_spread(found, n)
     ends = np.cumsum([0, width, width, width, pairs])
     of = [spread.some(slice(start, end)) for start, end in pairwise(ends.tolist())]
-    crowding = of[2].variance / np.maximum(mean_squares, 1e-300)
-    crowding = np.where(of[2].variance > 0, crowding, 1.0)
-    return Variances(shift, of[0].variance, of[1].variance, of[3].variance, crowding, *of)
+    design_effect = of[2].variance / np.maximum(mean_squares, 1e-300)
+    design_effect = np.where(of[2].variance > 0, design_effect, 1.0)
+    return Variances(shift, of[0].variance, of[1].variance, of[3].variance, design_effect, *of)
 
 
 class RowInfluence(Protocol):
@@ -119,7 +119,7 @@ class RowInfluence(Protocol):
 class Influence:
     """What a row adds to the effects: (rows, effects), the first-order term of the delta method or of the jackknife."""
 
-    places: Places
+    places: PairIndex
     moments: Moments
     within: Array
     shift: Array
@@ -140,7 +140,7 @@ class Influence:
 
     def _of_sample(self, raw: Tensor, k: int, sign: float) -> Tensor:
         m = self.moments
-        Z, there = centred(raw, m.centre[k], self.places.gaps)
+        Z, there = centred(raw, m.centre[k], self.places.missing_indicators)
         counts, offsets, deviations = (torch.from_numpy(part[k]) for part in (m.counts, m.offsets, m.deviations))
         within, shift = torch.from_numpy(self.within), torch.from_numpy(self.shift)
         total = torch.from_numpy(m.counts.sum(0))
@@ -162,7 +162,7 @@ class Influence:
 class CorrelationInfluence:
     """What a row adds to the correlations of its own sample, of any number of them: (rows, samples · pairs)."""
 
-    places: Places
+    places: PairIndex
     moments: Moments
     weights: Array | None = None
 
@@ -177,13 +177,13 @@ class CorrelationInfluence:
         found = torch.zeros(len(block), samples, pairs, dtype=torch.float64)
         for k in range(samples):
             of_sample = torch.from_numpy(labels[rows] == k)
-            Z, there = centred(block[of_sample].double(), self.moments.centre[k], self.places.gaps)
+            Z, there = centred(block[of_sample].double(), self.moments.centre[k], self.places.missing_indicators)
             found[of_sample, k] = _of_correlations(Z, there, k, self.moments, self.places)
         joined = found.flatten(1)
         return joined if self.weights is None else joined * torch.from_numpy(self.weights[rows])[:, None]
 
 
-def _of_correlations(Z: Tensor, there: Tensor | None, k: int, moments: Moments, places: Places) -> Tensor:
+def _of_correlations(Z: Tensor, there: Tensor | None, k: int, moments: Moments, places: PairIndex) -> Tensor:
     """What rows of sample k add to its correlations."""
     n, means, deviations = (torch.from_numpy(part) for part in moments.pairs)
     rho = torch.from_numpy(moments.correlations[k])
@@ -194,7 +194,7 @@ def _of_correlations(Z: Tensor, there: Tensor | None, k: int, moments: Moments, 
     return (u * v - rho * (u**2 + v**2) / 2) * both / n[k] * larger
 
 
-def sum_correlation_variances(rows: LabelledRows, places: Places, moments: Moments, compute: Compute) -> Array:
+def sum_correlation_variances(rows: LabelledRows, places: PairIndex, moments: Moments, compute: Compute) -> Array:
     """The variance of the correlation of each pair in each sample: (samples, pairs)."""
     squares = sum_squares(CorrelationInfluence(places, moments, rows.weights), rows, compute)
     found: Array = squares.variance.numpy().reshape(moments.correlations.shape)
@@ -247,35 +247,19 @@ def sum_squares(influence: RowInfluence, rows: LabelledRows, compute: Compute) -
     return Squares(variance, torch.stack([variance - second, second]), fourth, free)
 
 
-@dataclass(frozen=True, eq=False)
-class SquaredInfluence:
-    """Sums of squares over all rows and over those of the second sample, and of fourth powers: a `RowReduction`."""
-
-    influence: RowInfluence
-    labels: Array
-    scale: Tensor | None = None
-
-    def start(self) -> Tensor:
-        """Zeros."""
-        return torch.zeros(3, self.influence.width, dtype=torch.float64)
-
-    def add(self, sums: Tensor, rows: slice, block: Tensor) -> Tensor:
-        """The sums with those of a block."""
-        squares = self.influence(block, self.labels, rows) ** 2
-        if self.scale is not None:
-            squares = squares * self.scale[rows, None]
-        second = squares[torch.from_numpy(self.labels[rows] == 1)]
-        return sums + torch.stack([squares.sum(0), second.sum(0), (squares**2).sum(0)])
-
-    def join(self, left: Tensor, right: Tensor) -> Tensor:
-        """The sum of both."""
-        return left + right
-
-
 def _by_row(influence: RowInfluence, rows: LabelledRows, compute: Compute, scale: Tensor | None = None) -> Tensor:
+    """Sums of squares over all rows and over those of the second sample, and of fourth powers: (3, estimates)."""
+
+    def sum_block(where: slice, block: Tensor) -> Tensor:
+        squares = influence(block, rows.labels, where) ** 2
+        if scale is not None:
+            squares = squares * scale[where, None]
+        second = squares[torch.from_numpy(rows.labels[where] == 1)]
+        return torch.stack([squares.sum(0), second.sum(0), (squares**2).sum(0)])
+
     size = Size(24 * influence.width, 60 * influence.width, 20.0 * influence.width)
-    found: Tensor = reduce_rows(SquaredInfluence(influence, rows.labels, scale), rows.points, size, compute)
-    return found
+    sums: Tensor = sum_rows(sum_block, rows.points, size, compute)
+    return sums
 
 
 def _by_unit(influence: RowInfluence, rows: LabelledRows, units: Array) -> Squares:

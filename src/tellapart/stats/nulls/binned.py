@@ -11,7 +11,7 @@ import torch
 from ... import engine
 from ..._util.errors import InputError
 from ...data import reindex
-from ..labellings import Exchange, count_labellings, find_exchange
+from ..permutations import Exchange, count_permutations, find_exchange
 from .base import Finish, Null, NullDistribution, Problem
 from .labels import Labels, of_labels
 
@@ -76,7 +76,7 @@ class Binned(Null):
     def labellings(self, m: int, n: int) -> tuple[float, int]:
         """Relabellings of bins; samples can exchange their names where all of their rows are in bins."""
         of_x, of_y, q = self._count_bins(m, n)
-        distinct, alike = count_labellings(self._exchange(m, n), 2)
+        distinct, alike = count_permutations(self._exchange(m, n), 2)
         return distinct, alike if (of_x * q, of_y * q) == (m, n) else 1
 
     def _exchange(self, m: int, n: int) -> Exchange:

@@ -14,7 +14,7 @@ from ... import engine
 from ..._util.errors import InputError, InputTypeError
 from ...data.labels import check_labels
 from ..formulas import mmd2_of_labels, mmd2_of_varying
-from ..labellings import Exchange, draw_columns
+from ..permutations import Exchange, draw_columns
 from .base import NullDistribution
 
 Array: TypeAlias = "np.ndarray[Any, Any]"

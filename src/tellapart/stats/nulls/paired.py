@@ -15,7 +15,7 @@ from ... import data, engine
 from ..._util.errors import InputError
 from ...data import reindex
 from ...kernels import Features, Kernel, Plan
-from ..labellings import draw_place
+from ..permutations import draw_place
 from .base import Finish, Null, NullDistribution, Problem
 from .labels import split_observed
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ... import engine
 from ...data import reindex
-from ..labellings import Exchange, count_labellings, find_exchange, refuse_fixed
+from ..permutations import Exchange, count_permutations, find_exchange, refuse_fixed
 from .base import Finish, Null, NullDistribution, Problem
 from .labels import Labels, as_labels, check_count, of_labels, relative_size, split_observed
 
@@ -62,7 +62,7 @@ class Permutation(Null):
         groups, strata = self.row_labels()
         check_count(groups, m + n, "groups")
         check_count(strata, m + n, "strata")
-        refuse_fixed(count_labellings(self.exchange(m, n), 2)[0], groups)
+        refuse_fixed(count_permutations(self.exchange(m, n), 2)[0], groups)
 
     def row_labels(self) -> tuple[Any, Any]:
         """Groups and strata of all rows, as arrays."""
@@ -76,7 +76,7 @@ class Permutation(Null):
 
     def labellings(self, m: int, n: int) -> tuple[float, int]:
         """How many there are, and how many of them exchange no more than the names of the samples."""
-        return count_labellings(self.exchange(m, n), 2)
+        return count_permutations(self.exchange(m, n), 2)
 
     def prepare(self, problem: Problem, count: int) -> tuple[engine.Pass, Finish]:
         """Quadratic forms of all labellings."""

@@ -9,26 +9,26 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .constants import DEGREES, LARGEST_SHARE
-
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
+#: Degrees of freedom of the ridge filters, in addition to the kernel itself (MMD²); at most this share of the rows.
+DEGREES, LARGEST_SHARE = (4, 16, 64, 256), 0.4
 #: Eigenvalues below this share of the largest are rounding.
 _ROUNDING = 1e-6
-#: Forms that are on average below this share of what they are if rows are exchanged one by one are rounding. It arises
-#: where whole groups with the same rows are exchanged: sums of float32, divided by small eigenvalues, leave up to 1e-6.
+#: Forms are rounding if their mean is below this share of that under permutations of single rows. This happens if
+#: groups with the same rows are permuted: sums of float32, divided by small eigenvalues, leave up to 1e-6.
 _NOTHING = 1e-5
 
 
 class Squares(Protocol):
-    """What forms ask of contrasts."""
+    """What forms require of contrasts."""
 
     @property
     def degrees(self) -> int:
-        """The mean of what `squares` makes of a centred unit vector."""
+        """The mean of `squares` for a centred unit vector."""
 
     def squares(self, products: Tensor) -> Tensor:
-        """Sums of squares of products with contrasts, one column for each labelling."""
+        """Sums of squares of products with contrasts, one column for each permutation."""
 
 
 class SpectralForms(NamedTuple):
@@ -36,16 +36,16 @@ class SpectralForms(NamedTuple):
 
     Attributes
     ----------
-    values
-        (forms, labellings); 0 for a form that does not vary by more than rounding.
-    skewness
-        That of Σ_j g(Λ_j) χ², which knows no labels.
-    names
-        What the filters g are.
-    filters
+    values : ndarray
+        (forms, permutations); 0 for a form that does not vary by more than rounding.
+    skewness : ndarray
+        That of Σ_j g(Λ_j) χ², which does not depend on labels.
+    names : list of str
+        A name for each filter g.
+    filters : Tensor
         g(Λ): (forms, components).
-    directions
-        Features times these have unit covariance; empty where nobody wants them.
+    directions : Tensor
+        Features times these have unit covariance; empty if not requested.
     """
 
     values: Array
@@ -79,20 +79,20 @@ def ridge_filters(eigenvalues: Array, rows: int) -> tuple[Array, list[str]]:
 def spectral_forms(
     G: Tensor, C: Tensor, rows: int, contrasts: Squares, whitening: Tensor | None = None, *, directions: bool = True
 ) -> SpectralForms | None:
-    """The forms of features with Gram matrix G and products C = FᵀW; None where the features are constant.
+    """The forms of features with Gram matrix G and products C = FᵀW; None if the features are constant.
 
     Parameters
     ----------
-    G, C
-        Of the features centred (within strata), in float64.
-    rows
-        How many rows they are sums over.
-    contrasts
+    G, C : Tensor
+        Of centred features (within strata), in float64.
+    rows : int
+        Number of rows that they are sums over.
+    contrasts : Squares
         The contrasts W.
-    whitening
+    whitening : Tensor, optional
         A triangular R: the forms are those of the features F R^-ᵀ.
-    directions
-        Whether they are wanted.
+    directions : bool
+        Whether to return directions.
     """
     if whitening is not None:
         G = torch.linalg.solve_triangular(whitening, G, upper=False)
@@ -104,13 +104,13 @@ def spectral_forms(
     kept = eigenvalues > _ROUNDING * eigenvalues[-1]
     eigenvalues, V = eigenvalues[kept], V[:, kept] * eigenvalues[kept] ** -0.5
     squares = contrasts.squares(V.T @ C)
-    found, names = ridge_filters(eigenvalues.numpy(), rows)
-    skewness = math.sqrt(8 / contrasts.degrees) * (found**3).sum(1) / (found**2).sum(1) ** 1.5
+    weights, names = ridge_filters(eigenvalues.numpy(), rows)
+    skewness = math.sqrt(8 / contrasts.degrees) * (weights**3).sum(1) / (weights**2).sum(1) ** 1.5
     if not directions:
         V = torch.empty(0)
     elif whitening is not None:
         V = torch.linalg.solve_triangular(whitening.T, V, upper=True)
-    filters = torch.from_numpy(found)
+    filters = torch.from_numpy(weights)
     values = (filters @ squares).numpy()
-    values[values.mean(1) <= _NOTHING * contrasts.degrees * found.sum(1)] = 0.0
+    values[values.mean(1) <= _NOTHING * contrasts.degrees * weights.sum(1)] = 0.0
     return SpectralForms(values, skewness, names, filters, V)

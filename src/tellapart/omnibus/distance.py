@@ -10,17 +10,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ...data import Points
-from ...engine import Compute
-from ...engine.rows import Size, reduce_rows
-from .features import FeaturePlan
+from ..data import Points
+from ..engine import Compute
+from ..engine.rows import Size, sum_rows
 from .landmarks import GaussianFeatures, inverse_root
+from .plan import FeaturePlan
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
 #: Landmarks, and rows between which distances are measured.
 _LANDMARKS, _MEASURED = 256, 500
-#: What each tail of an interval is left.
+#: Probability of each tail outside of an interval.
 _TAIL = 0.025
 #: The largest distance of two points in the features of a kernel with k(x, x) = 1, and so the largest MMD.
 FARTHEST = math.sqrt(2)
@@ -32,10 +32,10 @@ _BLOCK = 1_024
 class Tail(NamedTuple):
     """The distribution of the unbiased estimate of |Δ|²: a gamma distribution with its first three cumulants.
 
-    The cumulants come from the samples, which may lack what makes the difference: a value that is rare in one of them.
-    So where |Δ| is taken to be larger than its estimate, what is missing is taken to be rows that are as far from the
-    others as can be, √2: of a share q = missing/√2 of the rows, which has the variance 2q(1 - q)/n along Δ. Nor is the
-    probability of a smaller estimate below that of seeing none of so many rows, (1 - |Δ|/√2)ⁿ.
+    The cumulants are estimated from the samples, which may lack rows that make the difference, such as a value that is
+    rare in one of them. So if |Δ| is assumed to be larger than its estimate, the missing part is attributed to rows at
+    the largest possible distance, √2, from the others: a share q = missing/√2 of the rows, with variance 2q(1 - q)/n
+    along Δ. And the probability of a smaller estimate is at least that of drawing none of these n rows, (1 - |Δ|/√2)ⁿ.
 
     Attributes
     ----------
@@ -59,12 +59,12 @@ class Tail(NamedTuple):
         return self._share(value, upper=True)
 
     def lower(self, value: float) -> float:
-        """The probability of a smaller estimate than this one: not 1 less the other, which would be 0 below 1e-16."""
+        """The probability of a smaller estimate than this one, accurate also below 1e-16."""
         unseen = self.rows * math.log1p(-min(math.sqrt(value) / FARTHEST, 1 - 1e-15))
         return max(self._share(value, upper=False), math.exp(max(unseen, _LEAST)))
 
     def _share(self, value: float, upper: bool) -> float:
-        """What the law has on one side of the estimate, if |Δ|² is ``value``."""
+        """The probability on one side of the estimate, if |Δ|² is ``value``."""
         missing = max(math.sqrt(value) - math.sqrt(max(self.squared, 0.0)), 0.0)
         along = self.along + FARTHEST * missing * max(1 - missing / FARTHEST, 0.0) / self.rows
         variance = 2 * self.traces[1] + 4 * along * value
@@ -75,7 +75,7 @@ class Tail(NamedTuple):
         y = shape + (self.squared - value) * math.sqrt(shape / variance)
         if y <= 0:
             return float(upper)
-        # A gamma law of a large shape is normal.
+        # A gamma distribution with a large shape is normal.
         if shape > 1e6:
             z = (y - shape) / math.sqrt(2 * shape)
             return 0.5 * math.erfc(z if upper else -z)
@@ -84,7 +84,7 @@ class Tail(NamedTuple):
 
 
 class Distance(NamedTuple):
-    """The MMD of two samples, 0 where the unbiased estimate of its square is negative, and its interval."""
+    """The MMD of two samples, 0 if the unbiased estimate of its square is negative, and its interval."""
 
     value: float
     interval: tuple[float, float]
@@ -92,7 +92,7 @@ class Distance(NamedTuple):
     tail: Tail
 
     def below(self, margin: float) -> float:
-        """The probability of so small an estimate, if the distance were ``margin``: the p-value of "it is less"."""
+        """The p-value of "the distance is less than ``margin``": the probability of an estimate as small as this."""
         return self.tail.lower(margin**2)
 
 
@@ -106,7 +106,7 @@ class MeanFeatures:
 
     @classmethod
     def fit(cls, plan: FeaturePlan, sketch: Tensor, bandwidth: float | None = None) -> MeanFeatures:
-        """Landmarks and the bandwidth from a sketch, scaled as the plan does."""
+        """Choose landmarks and the bandwidth from a sketch, scaled as by the plan."""
         Z = plan.scaled(sketch[: max(_LANDMARKS, _MEASURED)])
         if bandwidth is None:
             apart = torch.pdist(Z[:_MEASURED])
@@ -119,32 +119,6 @@ class MeanFeatures:
         """The features of some rows."""
         (found,) = self.kernel.features(self.plan.scaled(block), [0])
         return found @ self.root
-
-
-@dataclass(frozen=True, eq=False)
-class MeanSums:
-    """Sums and products of the features of each sample, a `RowReduction`."""
-
-    features: MeanFeatures
-    labels: Array
-
-    def start(self) -> list[Tensor]:
-        """Zeros."""
-        width = len(self.features.root)
-        return [torch.zeros(2, width + 1, width + 1, dtype=torch.float64)]
-
-    def add(self, sums: list[Tensor], rows: slice, block: Tensor) -> list[Tensor]:
-        """The sums with those of a block."""
-        F = self.features(block)
-        F = torch.cat([F, torch.ones(len(F), 1)], 1)
-        for k in (0, 1):
-            part = F[torch.from_numpy(self.labels[rows] == k)]
-            sums[0][k] += (part.T @ part).double()
-        return sums
-
-    def join(self, left: list[Tensor], right: list[Tensor]) -> list[Tensor]:
-        """One by one."""
-        return [left[0] + right[0]]
 
 
 def measure_distance(
@@ -170,18 +144,25 @@ def find_distance(
     """The MMD of the rows labelled 0 and 1, and its interval; ``units`` are not independent within.
 
     With Δ the difference of mean features and S the covariance of its estimate, the unbiased estimate of |Δ|² is
-    |Δ̂|² - tr S. It is compared with a gamma law that has its first three cumulants, |Δ|², 2 tr S² + 4 ΔᵀSΔ and
-    8 tr S³ + 24 ΔᵀS²Δ; the interval is what |Δ| may be without the estimate being in either tail. Larger values of |Δ|
-    than its estimate have a larger variance, as there may be rare rows that were not seen: see `Tail`.
+    |Δ̂|² - tr S. It is compared with the gamma distribution with the same first three cumulants, |Δ|², 2 tr S² + 4 ΔᵀSΔ
+    and 8 tr S³ + 24 ΔᵀS²Δ; the interval has the values of |Δ| for which the estimate is in neither tail. Values of |Δ|
+    above its estimate have a larger variance, since rare rows may not have been drawn: see `Tail`.
     """
     width = len(features.root)
     size = Size(16 * (width + 1) ** 2, 16 * width, 2.0 * width**2)
-    (found,) = reduce_rows(MeanSums(features, labels), points, size, compute)
-    rows = found[:, -1, -1]
-    means = found[:, :-1, -1] / rows[:, None]
+
+    def sum_block(where: slice, block: Tensor) -> Tensor:
+        F = features(block)
+        F = torch.cat([F, torch.ones(len(F), 1)], 1)
+        parts = [F[torch.from_numpy(labels[where] == k)] for k in (0, 1)]
+        return torch.stack([(part.T @ part).double() for part in parts])
+
+    sums = sum_rows(sum_block, points, size, compute)
+    rows = sums[:, -1, -1]
+    means = sums[:, :-1, -1] / rows[:, None]
     if units is None:
         spread = [
-            (found[k, :-1, :-1] / rows[k] - torch.outer(means[k], means[k])) / max(float(rows[k]) - 1, 1.0)
+            (sums[k, :-1, :-1] / rows[k] - torch.outer(means[k], means[k])) / max(float(rows[k]) - 1, 1.0)
             for k in (0, 1)
         ]
         S = spread[0] + spread[1]
@@ -200,7 +181,7 @@ def find_distance(
 
 
 def _count_independent(labels: Array, units: Array | None) -> float:
-    """Rows of the smaller sample; of units of other sizes, how many equal ones would have the same variance."""
+    """Number of rows of the smaller sample, or the effective number of units (that of equal units)."""
     found = []
     for k in (0, 1):
         mine = labels == k
@@ -210,7 +191,7 @@ def _count_independent(labels: Array, units: Array | None) -> float:
 
 
 def _along(squared: float, product: float, traces: tuple[float, float, float], largest: float) -> float:
-    """ΔᵀSΔ / |Δ|²: the variance along the difference; where that is not known, a typical one."""
+    """ΔᵀSΔ / |Δ|², the variance along the difference; a typical variance if that is not known."""
     typical = traces[1] / traces[0] if traces[0] > 0 else 0.0
     if squared <= 2 * math.sqrt(2 * traces[1]):
         return typical
@@ -218,9 +199,9 @@ def _along(squared: float, product: float, traces: tuple[float, float, float], l
 
 
 def _interval(tail: Tail) -> tuple[float, float]:
-    """The values of |Δ|² under which the estimate is in neither tail.
+    """The values of |Δ|² for which the estimate is in neither tail.
 
-    A negative estimate says no more than 0 would: else luck could make the interval a point.
+    A negative estimate is treated as 0; otherwise the interval could shrink to a point by chance.
     """
     known = max(tail.squared, 0.0)
     most = FARTHEST**2
@@ -228,7 +209,7 @@ def _interval(tail: Tail) -> tuple[float, float]:
 
 
 def _root(tail: Tail, target: float, most: float) -> float:
-    """Where a probability, which increases with |Δ|², reaches its target, from 0 up."""
+    """The smallest |Δ|² from 0 up at which a probability, which increases with |Δ|², reaches its target."""
     low, high = 0.0, most
     if tail(0.0) >= target:
         return 0.0

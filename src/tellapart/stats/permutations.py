@@ -1,6 +1,6 @@
-"""Labellings: the observed one among others that were as likely, if there is no difference.
+"""Permutations: the observed one among others that were as likely, if there is no difference.
 
-Every test takes its permutations from here: `draw_labellings` packs them for forms in features, `draw_columns` leaves
+Every test takes its permutations from here: `draw_permutations` packs them for forms in features, `draw_columns` leaves
 them as a matrix for nulls. What may be exchanged, how many labellings there are, and how they are listed or drawn is
 decided once.
 """
@@ -30,8 +30,8 @@ class NothingToExchange(InputError):
 
 
 @dataclass(frozen=True, eq=False)
-class Labellings:
-    """Labellings of N rows as columns, the observed one at a place that was drawn uniformly.
+class Permutations:
+    """Permutations of N rows as columns, the observed one at a place that was drawn uniformly.
 
     Attributes
     ----------
@@ -71,10 +71,10 @@ class Labellings:
             return self.packed[rows]
         return np.unpackbits(self.packed[rows], axis=1, count=self.count)
 
-    def take(self, order: Array) -> Labellings:
+    def take(self, order: Array) -> Permutations:
         """The same for the rows in another order."""
         strata = None if self.strata is None else self.strata[order]
-        return Labellings(**vars(self) | {"packed": self.packed[order], "strata": strata})
+        return Permutations(**vars(self) | {"packed": self.packed[order], "strata": strata})
 
     @property
     def restricted(self) -> bool:
@@ -146,7 +146,7 @@ def without_idle(groups: Array | None, strata: Array | None) -> tuple[Array | No
     return None if idle_groups else groups, None if idle_strata else strata
 
 
-def draw_labellings(
+def draw_permutations(
     labels: Array,
     permutations: int,
     rng: np.random.Generator,
@@ -154,7 +154,7 @@ def draw_labellings(
     groups: Array | None = None,
     strata: Array | None = None,
     equal_groups: bool = False,
-) -> Labellings:
+) -> Permutations:
     """The observed labelling among ``permutations`` drawn ones, or among all where there are no more than that.
 
     Parameters
@@ -176,7 +176,7 @@ def draw_labellings(
     strata = None if strata is None else np.unique(strata, return_inverse=True)[1].reshape(-1)
     exchange = find_exchange(labels, groups, strata, equal_groups)
     samples = int(labels.max()) + 1
-    distinct, alike = count_labellings(exchange, samples)
+    distinct, alike = count_permutations(exchange, samples)
     refuse_fixed(distinct, groups)
     complete = distinct <= permutations + 1
     count = int(distinct) if complete else permutations + 1
@@ -197,7 +197,7 @@ def draw_labellings(
         rows = part if groups is None else part[exchange.unit]
         chunks.append(np.packbits(rows, axis=1) if samples == 2 else rows)
         start += width
-    return Labellings(
+    return Permutations(
         packed=np.concatenate(chunks, axis=1) if len(chunks) > 1 else chunks[0],
         count=count,
         observed=observed,
@@ -224,7 +224,7 @@ def draw_columns(exchange: Exchange, permutations: int, rng: np.random.Generator
     All labellings where there are no more than ``permutations + 1``; else the observed one at a random place among
     ``permutations`` drawn ones.
     """
-    distinct, _ = count_labellings(exchange, 2)
+    distinct, _ = count_permutations(exchange, 2)
     if distinct <= permutations + 1:
         return _all_columns(exchange, 2, int(distinct), rng)
     drawn = _draw_units(_alike_cells(exchange), len(exchange.labels), 2, permutations, rng)
@@ -269,7 +269,7 @@ def _column_sums(which: Array, weights: Array) -> Array:
     return found
 
 
-def count_labellings(exchange: Exchange, samples: int) -> tuple[float, int]:
+def count_permutations(exchange: Exchange, samples: int) -> tuple[float, int]:
     """How many labellings there are, and how many of them only rename the samples of the observed one."""
     counts = exchange.counts(samples)
     return _count_distinct(counts), _count_alike(counts)

@@ -21,9 +21,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import torch
 
-from ..labellings import NothingToExchange, draw_labellings, find_exchange
-from .constants import COSINES, FLAT, TIE
-from .ranks import Ranks, in_order
+from ..stats.permutations import NothingToExchange, draw_permutations, find_exchange
+from .constants import HARMONIC, TIE
+from .families.cosines import FILTERS
+from .ranks import Ranks, orthonormalize_sequentially
 from .scores import power_mean, upper_tail
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
@@ -34,14 +35,12 @@ _BLOCKS = 256
 _MOST, _TIMES = 4_096, 32
 #: Exceedances at which permutations of a column end.
 _ENOUGH = 32
-#: Labels of blocks that are drawn together, and the labellings that they are at least and at most.
+#: Labels of blocks that are drawn together, and the minimum and maximum number of permutations drawn together.
 _TOGETHER, _FEWEST_DRAWS, _MOST_DRAWS = 2**22, 250, 4_000
 #: A tail bound up to this certifies a difference. It is added to the p-values of all other columns.
 _CERTAIN = 1e-6
-#: Weights of the components of a column of numbers: location, scale, Cramér–von Mises and shape, as in the family.
-_NUMBER_FORMS = np.stack(
-    [np.eye(COSINES)[0], np.eye(COSINES)[1], 1.0 / np.arange(1, COSINES + 1) ** 2, np.ones(COSINES)]
-)
+#: Weights of the components of a numeric column in its statistics, as in the family of columns.
+_NUMBER_FORMS = np.stack(list(FILTERS.values()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +173,7 @@ class SingleTests:
         for k in self.samples:
             # The covariance over permutations: components of unit variance, location first.
             V = np.einsum("s,dks,dls->dkl", spreads[k], F, F, optimize=True)
-            whitened, kept = in_order(V, F, round(float(spreads[k] @ rows)))
+            whitened, kept = orthonormalize_sequentially(V, F, round(float(spreads[k] @ rows)))
             self.parts.append(whitened)
             used |= kept
         of_sample = np.bincount(blocks.labels, weights=rows, minlength=blocks.samples) / rows.sum()
@@ -187,13 +186,13 @@ class SingleTests:
         k1, k2, k3 = (np.where(self.varies, part, 1.0) for part in (k1, k2, k3))
         self.law = k1, 2 * k2, math.sqrt(8) * k3 / k2**1.5
         observed = self.values(blocks.labels[:, None], np.arange(len(features)))
-        scores = power_mean(self._tails(observed[..., 0]), FLAT)
+        scores = power_mean(self._tails(observed[..., 0]), HARMONIC)
         #: What a score must reach, and the values from which a form may do so.
         self.least = scores - TIE * np.maximum(1.0, scores)
         self.thresholds = self._thresholds()
 
     def values(self, labels: Array, columns: Array) -> Array:
-        """The forms of some columns for labellings (blocks, labellings): (forms, columns, labellings)."""
+        """Statistics (statistics, columns, permutations) of some columns for permuted labels (blocks, permutations)."""
         total: Any = 0.0
         for k, part, weight in zip(self.samples, self.parts, self.weights, strict=True):
             chosen = torch.from_numpy(labels if self.blocks.samples == 2 else (labels == k).view(np.uint8)).float()
@@ -218,9 +217,9 @@ class SingleTests:
         active = np.arange(len(found))
         while drawn < permutations and len(active):
             count = min(count, permutations - drawn)
-            labellings = draw_labellings(self.blocks.labels, count, rng, strata=self.blocks.cells)
-            labels = labellings.codes(slice(None))
-            if labellings.complete:
+            drawn_labels = draw_permutations(self.blocks.labels, count, rng, strata=self.blocks.cells)
+            labels = drawn_labels.codes(slice(None))
+            if drawn_labels.complete:
                 found[active] = self._reaches(labels, active).mean(1)
                 return found
             if not drawn:
@@ -228,7 +227,7 @@ class SingleTests:
                 active = active[~certified]
                 if not len(active):
                     break
-            hits = np.delete(self._reaches(labels, active), labellings.observed, axis=1)
+            hits = np.delete(self._reaches(labels, active), drawn_labels.observed, axis=1)
             total = reached[active, None] + np.cumsum(hits, axis=1)
             done = total[:, -1] >= _ENOUGH
             last = np.argmax(total >= _ENOUGH, axis=1)
@@ -239,14 +238,14 @@ class SingleTests:
         return np.minimum(np.where(certified, 2 * _CERTAIN, found + _CERTAIN), 1.0)
 
     def _reaches(self, labels: Array, columns: Array) -> Array:
-        """Which labellings score at least as much as the observed one; ties within rounding count."""
+        """Which permutations have at least the observed score; ties within rounding count."""
         values = self.values(labels, columns)
         # A score is at most the largest of its tails: one of the forms must reach its threshold.
         hits: Array = np.any(values >= self.thresholds[:, columns, None], axis=0)
-        column, labelling = np.nonzero(hits)
+        column, draw = np.nonzero(hits)
         if len(column):
-            scores = power_mean(self._tails(values[:, column, labelling], columns[column]), FLAT)
-            hits[column, labelling] = scores >= self.least[columns[column]]
+            scores = power_mean(self._tails(values[:, column, draw], columns[column]), HARMONIC)
+            hits[column, draw] = scores >= self.least[columns[column]]
         return hits
 
     def _thresholds(self) -> Array:
@@ -333,7 +332,7 @@ def single_pvalues(
     rng
         Where they come from.
     groups, strata, equal_groups
-        As in `draw_labellings`.
+        As in `draw_permutations`.
 
     Examples
     --------

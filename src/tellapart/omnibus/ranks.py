@@ -1,4 +1,4 @@
-"""Features of single columns and of pairs of them, by their ranks."""
+"""Ranks of columns, and functions of ranks."""
 
 from __future__ import annotations
 
@@ -11,18 +11,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .constants import COSINES, MAX_PAIRS
-
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
-#: Products of scores that are averaged at the most.
-_PRODUCTS = 2**25
+#: Number of rank cosines of each column.
+COSINES = 6
 #: A cosine is dropped if those before it leave less than this variance of it, or less than this share of its own.
 _LEAST, _LEAST_SHARE = 1e-5, 1e-4
 #: Cosines of a column are orthonormalized before they are summed if those before one of them leave less than this
 #: variance of it: sums of float32 are good to about 1e-6 of their terms, so what is left has errors of at most 1e-4.
 _INDEPENDENT = 1e-2
-#: If no value is that of more rows than this share, all cosines are nearly orthonormal already.
+#: If no value occurs in more than this share of the rows, all cosines are nearly orthonormal already.
 _TIED = 0.02
 
 
@@ -31,12 +29,12 @@ class TiedColumns(NamedTuple):
 
     Attributes
     ----------
-    columns
-        Which columns.
-    means, mixing
-        (columns, 6) and (columns, 6, 6): what is subtracted from the cosines, and what they are multiplied by.
-    lowest, highest
-        (columns, 6): the range over the sketch, to which other ranks are clipped.
+    columns : ndarray of int
+        The columns.
+    means, mixing : Tensor
+        (columns, 6) and (columns, 6, 6): subtracted from the cosines, and then multiplied with them.
+    lowest, highest : Tensor
+        (columns, 6): the range over the sketch, to which other values are clipped.
     """
 
     columns: Array
@@ -48,26 +46,26 @@ class TiedColumns(NamedTuple):
     def __call__(self, cosines: Tensor) -> Tensor:
         """The functions of some rows, from the cosines of these columns: (rows, columns, 6)."""
         centred = cosines - self.means
-        found = torch.zeros_like(centred)
+        mixed = torch.zeros_like(centred)
         # One number at a time: a matrix product may round a row differently in blocks of another size.
         for k in range(COSINES):
             for j in range(k + 1):
-                found[..., k] += self.mixing[:, k, j] * centred[..., j]
-        return found.clamp_(self.lowest, self.highest)
+                mixed[..., k] += self.mixing[:, k, j] * centred[..., j]
+        return mixed.clamp_(self.lowest, self.highest)
 
 
 @dataclass(frozen=True, eq=False)
 class Ranks:
-    """Mid-ranks from 0 to 1 among the rows of a sketch: exact where the sketch is all rows.
+    """Mid-ranks from 0 to 1 among the rows of a sketch; exact if the sketch has all rows.
 
     Attributes
     ----------
-    values
-        For each column its different values in order.
-    below
-        For each column how many rows are below each of these values, as shares; and 1.
-    rows
-        How many rows the sketch has.
+    values : tuple of ndarray
+        For each column its distinct values in order.
+    below : tuple of ndarray
+        For each column the share of rows below each of these values; and 1.
+    rows : int
+        Number of rows of the sketch.
     """
 
     values: tuple[Array, ...]
@@ -76,15 +74,15 @@ class Ranks:
 
     @classmethod
     def fit(cls, sketch: Array, step: int = 1) -> Ranks:
-        """Those of the columns of a sketch, or of every so many of their values in order.
+        """Sort the columns of a sketch, and keep every ``step``-th value.
 
         >>> Ranks.fit(np.array([[1.0], [1.0], [5.0]]))(np.array([[0.0], [1.0], [2.0], [5.0]])).round(3).ravel()
         array([0.   , 0.333, 0.667, 0.833])
         """
-        found = [np.unique(np.sort(column)[step // 2 :: step], return_counts=True) for column in sketch.T]
+        distinct = [np.unique(np.sort(column)[step // 2 :: step], return_counts=True) for column in sketch.T]
         rows = len(range(step // 2, len(sketch), step))
-        below = tuple(np.concatenate([[0], np.cumsum(counts)]) / rows for _, counts in found)
-        return cls(tuple(values for values, _ in found), below, rows)
+        below = tuple(np.concatenate([[0], np.cumsum(counts)]) / rows for _, counts in distinct)
+        return cls(tuple(values for values, _ in distinct), below, rows)
 
     def __call__(self, Z: Array) -> Array:
         """The mid-ranks of some rows."""
@@ -96,40 +94,48 @@ class Ranks:
             U[:, c] = (below[place] + below[place + known]) / 2
         return U
 
+    def is_consistent(self, columns: int) -> bool:
+        """Whether there are values and shares for this number of columns."""
+        return (
+            len(self.values) == len(self.below) == columns
+            and self.rows > 0
+            and all(len(b) == len(v) + 1 and len(v) > 0 for v, b in zip(self.values, self.below, strict=True))
+        )
+
     def cosines(self, U: Array) -> Tensor:
         """The cosines of mid-ranks, orthonormal over the sketch: (rows, d, 6).
 
-        Without ties they are orthonormal as they are. If many rows share a value they are nearly dependent on each
-        other, so that their Gram matrix in single precision does not tell what one adds to those before it.
+        Without ties, cosines are orthonormal already. If many rows share a value they are nearly linearly dependent, so
+        that their Gram matrix in single precision does not show what one adds to those before it.
         """
-        found = rank_cosines(U)
+        cosines = rank_cosines(U)
         if len(self.tied.columns):
-            found[:, self.tied.columns] = self.tied(found[:, self.tied.columns])
-        return found
+            cosines[:, self.tied.columns] = self.tied(cosines[:, self.tied.columns])
+        return cosines
 
     @cached_property
     def tied(self) -> TiedColumns:
         """The columns with ties so heavy that cosines have to be orthonormalized."""
-        found = {c: made for c, below in enumerate(self.below) if (made := _orthonormalize(below)) is not None}
-        parts = [torch.from_numpy(np.stack(part)).float() for part in zip(*found.values(), strict=True)]
-        return TiedColumns(np.array(list(found), int), *(parts or [torch.empty(0)] * 4))
+        tied = {c: made for c, below in enumerate(self.below) if (made := _orthonormalize(below)) is not None}
+        parts = [torch.from_numpy(np.stack(part)).float() for part in zip(*tied.values(), strict=True)]
+        return TiedColumns(np.array(list(tied), int), *(parts or [torch.empty(0)] * 4))
 
 
 def rank_cosines(U: Array) -> Tensor:
     """√2 cos(πku), k = 1 … 6, by Chebyshev's recursion: (rows, d, 6)."""
     first = torch.cos(torch.from_numpy(U).float().mul_(math.pi))
-    found = torch.empty(*U.shape, COSINES)
+    cosines = torch.empty(*U.shape, COSINES)
     before, now = torch.ones_like(first), first
     for k in range(COSINES):
-        found[..., k] = now
+        cosines[..., k] = now
         before, now = now, (2 * first).mul_(now).sub_(before)
-    return found.mul_(math.sqrt(2))
+    return cosines.mul_(math.sqrt(2))
 
 
 def _orthonormalize(below: Array) -> tuple[Array, Array, Array, Array] | None:
-    """Means, mixing, lowest and highest values (see `TiedColumns`) of a column with so many rows below its values.
+    """Means, mixing, lowest and highest values (see `TiedColumns`) of a column with these shares below its values.
 
-    None if the cosines are far from dependent on each other.
+    None if the cosines are far from linearly dependent.
     """
     shares = np.diff(below)
     if shares.max() <= _TIED:
@@ -155,48 +161,29 @@ def _orthonormalize(below: Array) -> tuple[Array, Array, Array, Array] | None:
 
 def normal_scores(U: Array, rows: int) -> Tensor:
     """Normal quantiles of ranks."""
-    found: Tensor = torch.special.ndtri(torch.from_numpy(U).clamp(0.5 / rows, 1 - 0.5 / rows))
-    return found.float()
+    scores: Tensor = torch.special.ndtri(torch.from_numpy(U).clamp(0.5 / rows, 1 - 0.5 / rows))
+    return scores.float()
 
 
-@dataclass(frozen=True, eq=False)
-class PairFeatures:
-    """Products of the normal scores of two columns, less their mean over the sketch."""
+def orthonormalize_sequentially(G: Array, C: Array, rows: int) -> tuple[Array, Array]:
+    """Products with contrasts of orthonormal components, by Gram–Schmidt in order (by Cholesky factors).
 
-    first: Array
-    second: Array
-    means: Tensor
-
-    @classmethod
-    def fit(cls, scores: Tensor) -> PairFeatures:
-        """All pairs of columns of a sketch's normal scores, or those that depend most on each other."""
-        d = scores.shape[1]
-        if d * (d - 1) // 2 <= MAX_PAIRS:
-            i, j = np.triu_indices(d, 1)
-        else:
-            unit = scores - scores.mean(0)
-            unit /= unit.norm(dim=0).clamp(min=1e-30)
-            dependence = (unit.T @ unit).abs_().triu_(1).flatten()
-            i, j = np.divmod(np.sort(torch.topk(dependence, MAX_PAIRS).indices.numpy()), d)
-        some = scores[: max(1, _PRODUCTS // len(i))]
-        return cls(i, j, (some[:, i] * some[:, j]).mean(0))
-
-    def __call__(self, scores: Tensor) -> Tensor:
-        """The features of some rows, from their normal scores."""
-        return scores[:, self.first].mul_(scores[:, self.second]).sub_(self.means)
-
-
-def in_order(G: Array, C: Array, rows: int) -> tuple[Array, Array]:
-    """Orthonormal components in order (location first), by Cholesky; those that ties leave nothing of are dropped.
-
-    Scale is then what location does not explain, and so on.
+    The first component is the location; the second, the scale, is what the location does not explain, and so on.
+    Components that ties leave no variance are dropped.
 
     Parameters
     ----------
-    G, C
+    G, C : ndarray
         Gram matrices (d, K, K) and products with contrasts (d, K, columns).
-    rows
-        How many rows they are sums over.
+    rows : int
+        Number of rows that they are sums over.
+
+    Returns
+    -------
+    P : ndarray
+        Products with contrasts of the components; 0 for those that are dropped.
+    used : ndarray of bool
+        Which components are kept: (d, K).
     """
     d, K = G.shape[:2]
     factor, used, P = np.zeros((d, K, K)), np.zeros((d, K), bool), np.zeros_like(C)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Any, TypeAlias
@@ -16,9 +16,12 @@ from .._util.errors import InputMemoryError, Note
 from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
 from ..data import check_unchanged
-from ..data.mixed import Mixed
 from ..data.notices import check_keep
+from ..data.open import open_samples
 from ..data.options import check_reading
+from ..data.samples import Samples
+from ..data.several import open_by_labels, split_names
+from ..data.shared import note_shared
 from ..engine import Compute, MemoryLike, computing
 from ..kernels import Kernel, as_kernel
 from ..stats.forms import Layout, NothingToExchange, Verdict, draw_labellings, judge_rows, pool_rows
@@ -26,7 +29,6 @@ from ..stats.pvalues import USUAL_LEVEL, check_draws, note_floor, warn_of_floor
 from .designs import Design, check_paired
 from .effects import Effects
 from .findings import Findings, KSampleResult, PairwiseTest, TwoSampleResult, holm
-from .labels import open_with_labels, split_by_labels, split_names
 from .naming import adjust_columns
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
@@ -134,12 +136,14 @@ def two_sample_test(
     options = check_reading({"features": features, "rng": seed, "max_memory": max_memory, **reading}, two_sample_test)
     check_draws(permutations)
     named = {"groups": groups, "strata": strata}
-    options = replace(options, paired=check_paired(paired))
-    opened = open_with_labels([X, Y], ("X", "Y"), options, named, shared=True, keep=check_keep(keep_columns))
-    design = Design.check(opened.mixed, opened.labels["groups"], opened.labels["strata"], paired, equal_groups, named)
+    paired, keep = check_paired(paired), check_keep(keep_columns)
+    opened = open_samples([X, Y], ("X", "Y"), options, labels=named, keep_columns=keep, paired=paired)
+    samples = opened.encode()
+    samples = replace(samples, notes=(*samples.notes, *note_shared(opened.located, samples.points, samples.names)))
+    design = Design.check(samples, samples.labels["groups"], samples.labels["strata"], paired, equal_groups, named)
     with computing(max_memory, cluster, progress, threads, title="two_sample_test") as compute:
-        result = run_two_sample_test(opened.mixed, design, permutations, as_kernels(kernels), seed, compute, start)
-    check_unchanged(*opened.mixed.points)
+        result = run_two_sample_test(samples, design, permutations, as_kernels(kernels), seed, compute, start)
+    check_unchanged(*samples.points)
     warn_of_floor(result.min_pvalue)
     return result
 
@@ -195,11 +199,12 @@ def k_sample_test(
     named = {"groups": groups, "strata": strata}
     if labels is None:
         names, data = split_names(samples)
-        opened = open_with_labels(data, names, options, named, keep=check_keep(keep_columns))
+        called = names if isinstance(samples, Mapping) else None
+        keep = check_keep(keep_columns)
+        mixed = open_samples(data, names, options, labels=named, keep_columns=keep, called=called).encode()
     else:
-        opened = split_by_labels(samples, labels, options, named, check_keep(keep_columns))
-    mixed = opened.mixed
-    design = Design.check(mixed, opened.labels["groups"], opened.labels["strata"], False, equal_groups, named)
+        mixed = open_by_labels(samples, labels, options, named, check_keep(keep_columns))
+    design = Design.check(mixed, mixed.labels["groups"], mixed.labels["strata"], False, equal_groups, named)
     given = as_kernels(kernels)
     with computing(max_memory, cluster, progress, threads, title="k_sample_test") as compute:
         ran = run_auto(mixed, design, permutations, given, seed, compute)
@@ -226,7 +231,7 @@ def k_sample_test(
 
 
 def run_two_sample_test(
-    mixed: Mixed,
+    mixed: Samples,
     design: Design,
     permutations: int,
     kernels: Sequence[Kernel],
@@ -240,7 +245,7 @@ def run_two_sample_test(
 
 
 def run_auto(
-    mixed: Mixed,
+    mixed: Samples,
     design: Design,
     permutations: int,
     kernels: Sequence[Kernel],
@@ -266,7 +271,7 @@ def run_auto(
         labels, permutations, rng, groups=design.groups, strata=design.strata, equal_groups=design.equal_groups
     )
     pooled = pool_rows(mixed.points, drawn, rng)
-    layout = Layout(sum(len(unit.coordinates) for unit in mixed.units), mixed.categories, mixed.image_shape)
+    layout = Layout(sum(len(unit.coordinates) for unit in mixed.variables), mixed.categories, mixed.image_shape)
     left = compute.leaving(pooled.labellings.packed.nbytes)
     verdict = judge(pooled, layout, kernels, rng, left)
     columns = adjust_columns(verdict.columns, mixed, pooled, design, permutations, seed)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tellapart.stats.labellings import NothingToExchange
+from tellapart.stats.permutations import NothingToExchange
 
 import tellapart as ta
 from tellapart._util.errors import (

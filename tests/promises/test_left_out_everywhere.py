@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import tellapart as ta
-from tellapart.data.mixed import open_mixed
+from tellapart.data.open import open_samples
 from tellapart.data.options import ReadOptions
 
 #: For each kind of column how it is made of row numbers, and whether it is compared.
@@ -47,10 +47,9 @@ def pooled_table(seed: int = 0) -> pd.DataFrame:
 
 
 def compared_columns(samples: list[pd.DataFrame], **options: Any) -> set[str]:
-    return {
-        unit.name
-        for unit in open_mixed(samples, [f"s{k}" for k in range(len(samples))], ReadOptions(), **options).units
-    }
+    names = [f"s{k}" for k in range(len(samples))]
+    opened = open_samples(samples, names, ReadOptions(), **options)
+    return {variable.name for variable in opened.encode().variables}
 
 
 @pytest.mark.parametrize("relabellings", [12, pytest.param(200, marks=pytest.mark.full)])

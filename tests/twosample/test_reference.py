@@ -269,7 +269,7 @@ def test_what_rows_become_does_not_depend_on_the_rows_that_are_compared():
     before, after = (ta.Reference.fit(part, rng=7, missing="indicator").contents for part in (X, changed))
     parts = [[vars(part) for part in known.schema.encoding.parts] for known in (before, after)]
     np.testing.assert_equal(*parts)
-    assert before.schema.units == after.schema.units
+    assert before.schema.variables == after.schema.variables
     assert before.constants == after.constants
     batch = ta.Reference(before).open(draw(50, (0, 90)))
     for (_, first), (_, second) in zip(

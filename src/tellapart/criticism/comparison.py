@@ -16,8 +16,8 @@ from .._util.shown import Shown
 from .._util.text import shorten
 from ..data import Encoding, Sample, Source
 from ..data.arrays import Array
+from ..data.names import quote_names
 from ..data.notices import Notice, NoticeKind
-from ..data.tables import quote_names
 from ..engine import Compute, MemoryLike, computing
 from ..kernels import Kernel
 from ..stats.pvalues import rejects

@@ -8,12 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._util.numbers import date_text
-from ..criticism.reading import columns_of
 from ..data import Sample, Source
 from ..data.arrays import Array
 from ..data.columns import Column
-from ..data.source import Rows
-from ..data.tables import Table
 from ..twosample.findings import Finding
 from .histograms import shared_edges, shares_in
 from .words import number, percent
@@ -93,14 +90,10 @@ def count_values(x: Sample, y: Sample, name: str, bins: int | None = None) -> Co
 def values_of(sample: Sample, name: str) -> Values | None:
     """The values of a column as they came; for pixels and features, as they were compared."""
     shown = sample.shown
-    # With features=, the coordinates are not the columns that are shown.
-    if isinstance(shown, Source) and shown.features is None and name in shown.columns:
-        k = shown.columns.index(name)
-        if isinstance(shown.content, Table):
-            return _column_values(shown.content.columns[k])
-        if isinstance(shown.content, Rows):
-            return Values(np.asarray(shown.content.values[:, k], float))
-    rows = [k for k, column in enumerate(columns_of(sample)) if column == name]
+    column = shown.column(name) if isinstance(shown, Source) else None
+    if column is not None:
+        return _column_values(column)
+    rows = [k for k, column in enumerate(sample.column_names) if column == name]
     if not rows:
         return None
     # The colours of a pixel together make its brightness.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Any, TypeAlias, TypeVar
@@ -16,9 +16,12 @@ from .._util.errors import InputMemoryError, Note
 from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
 from ..data import check_unchanged
-from ..data.mixed import Mixed
 from ..data.notices import check_keep
+from ..data.open import open_samples
 from ..data.options import check_reading
+from ..data.samples import Samples
+from ..data.several import open_by_labels, split_names
+from ..data.shared import note_shared
 from ..engine import Compute, MemoryLike, computing
 from ..kernels import Kernel, as_kernel
 from ..omnibus import Layout, OmnibusResult, Pooled, StrongestStatistic, omnibus_test, pool_rows
@@ -27,7 +30,6 @@ from ..stats.pvalues import USUAL_LEVEL, check_draws, note_floor, warn_of_floor
 from .designs import Design, check_paired
 from .effects import Effects
 from .findings import AutoResult, FamilyResult, Findings, KSampleResult, PairwiseTest, TwoSampleResult, holm
-from .labels import open_with_labels, split_by_labels, split_names
 from .naming import adjust_columns
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
@@ -138,12 +140,14 @@ def two_sample_test(
     options = check_reading({"features": features, "rng": seed, "max_memory": max_memory, **reading}, two_sample_test)
     check_draws(permutations)
     named = {"groups": groups, "strata": strata}
-    options = replace(options, paired=check_paired(paired))
-    opened = open_with_labels([X, Y], ("X", "Y"), options, named, shared=True, keep=check_keep(keep_columns))
-    design = Design.check(opened.mixed, opened.labels["groups"], opened.labels["strata"], paired, equal_groups, named)
+    paired, keep = check_paired(paired), check_keep(keep_columns)
+    opened = open_samples([X, Y], ("X", "Y"), options, labels=named, keep_columns=keep, paired=paired)
+    samples = opened.encode()
+    samples = replace(samples, notes=(*samples.notes, *note_shared(opened.located, samples.points, samples.names)))
+    design = Design.check(samples, samples.labels["groups"], samples.labels["strata"], paired, equal_groups, named)
     with computing(max_memory, cluster, progress, threads, title="two_sample_test") as compute:
-        result = run_two_sample_test(opened.mixed, design, permutations, as_kernels(kernels), seed, compute, start)
-    check_unchanged(*opened.mixed.points)
+        result = run_two_sample_test(samples, design, permutations, as_kernels(kernels), seed, compute, start)
+    check_unchanged(*samples.points)
     warn_of_floor(result.min_pvalue)
     return result
 
@@ -199,11 +203,12 @@ def k_sample_test(
     named = {"groups": groups, "strata": strata}
     if labels is None:
         names, data = split_names(samples)
-        opened = open_with_labels(data, names, options, named, keep=check_keep(keep_columns))
+        called = names if isinstance(samples, Mapping) else None
+        keep = check_keep(keep_columns)
+        mixed = open_samples(data, names, options, labels=named, keep_columns=keep, called=called).encode()
     else:
-        opened = split_by_labels(samples, labels, options, named, check_keep(keep_columns))
-    mixed = opened.mixed
-    design = Design.check(mixed, opened.labels["groups"], opened.labels["strata"], False, equal_groups, named)
+        mixed = open_by_labels(samples, labels, options, named, check_keep(keep_columns))
+    design = Design.check(mixed, mixed.labels["groups"], mixed.labels["strata"], False, equal_groups, named)
     given = as_kernels(kernels)
     with computing(max_memory, cluster, progress, threads, title="k_sample_test") as compute:
         test = _fit_and_test(mixed, given)
@@ -232,7 +237,7 @@ def k_sample_test(
 
 
 def run_two_sample_test(
-    mixed: Mixed,
+    mixed: Samples,
     design: Design,
     permutations: int,
     kernels: Sequence[Kernel],
@@ -245,9 +250,9 @@ def run_two_sample_test(
     return run_omnibus(TwoSampleResult, mixed, design, permutations, seed, compute, start, test)
 
 
-def _fit_and_test(mixed: Mixed, kernels: Sequence[Kernel]) -> PooledTest:
+def _fit_and_test(mixed: Samples, kernels: Sequence[Kernel]) -> PooledTest:
     """The omnibus test with features that are fitted to the pooled rows."""
-    layout = Layout(sum(len(unit.coordinates) for unit in mixed.units), mixed.categories, mixed.image_shape)
+    layout = Layout(sum(len(unit.coordinates) for unit in mixed.variables), mixed.categories, mixed.image_shape)
 
     def test(pooled: Pooled, rng: np.random.Generator, compute: Compute) -> OmnibusResult:
         return omnibus_test(pooled, layout, kernels, rng, compute)
@@ -257,7 +262,7 @@ def _fit_and_test(mixed: Mixed, kernels: Sequence[Kernel]) -> PooledTest:
 
 def run_omnibus(
     kind: type[Result],
-    mixed: Mixed,
+    mixed: Samples,
     design: Design,
     permutations: int,
     seed: int,
@@ -271,7 +276,7 @@ def run_omnibus(
     ----------
     kind : type
         The class of the result.
-    mixed : Mixed
+    mixed : Samples
         The samples.
     design : Design
         Which rows may be exchanged.
@@ -331,10 +336,10 @@ def _describe_strongest(strongest: StrongestStatistic, effects: Effects) -> str:
     return " and ".join(map(repr, dict.fromkeys(effects.unit_of[place].name for place in strongest.columns)))
 
 
-def _notes(outcome: OmnibusResult, floor: float, mixed: Mixed, effects: Effects) -> list[str]:
+def _notes(outcome: OmnibusResult, floor: float, mixed: Samples, effects: Effects) -> list[str]:
     notes = [*([] if effects.weights is None else [_STRATA]), *note_floor(floor)]
     if outcome.left_out:
-        width = sum(len(unit.coordinates) for unit in mixed.units)
+        width = sum(len(unit.coordinates) for unit in mixed.variables)
         text = f"{outcome.left_out:,} of {width:,} columns were not compared one by one, but jointly only."
         notes.append(Note("columns-only-jointly", text))
     if not outcome.families:

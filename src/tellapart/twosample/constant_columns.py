@@ -11,14 +11,14 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from ..data.mixed import Unit
+from ..data.samples import Variable
 from ..data.schema import Schema
 from ..omnibus import Layout
 
 
 def find_constants(sketch: Tensor, schema: Schema) -> dict[str, float]:
     """Columns of numbers without any variation; by their positions, as text for JSON."""
-    in_category = {place for unit in schema.units if unit.kind in ("text", "missing") for place in unit.coordinates}
+    in_category = {place for unit in schema.variables if unit.kind in ("text", "missing") for place in unit.coordinates}
     constant = (sketch == sketch[:1]).all(0)
     return {str(k): float(sketch[0, k]) for k in range(sketch.shape[1]) if bool(constant[k]) and k not in in_category}
 
@@ -41,13 +41,13 @@ def mark_others(rows: Tensor, constants: dict[str, float], single: Sequence[int]
     return rows
 
 
-def units_of(schema: Schema, constants: dict[str, float]) -> tuple[Unit, ...]:
+def units_of(schema: Schema, constants: dict[str, float]) -> tuple[Variable, ...]:
     """What the numbers of a row are; of a constant column, whether its value is another."""
     return tuple(
         replace(unit, kind="text", levels=(f"not {constants[str(unit.coordinates[0])]:g}",), gap=None)
         if str(unit.coordinates[0]) in constants and unit.kind not in ("text", "missing")
         else unit
-        for unit in schema.units
+        for unit in schema.variables
     )
 
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from .._util.errors import InputError, InputTypeError
 from ..data.labels import check_labels
-from ..data.mixed import Mixed
 from ..data.notices import note_reordered
+from ..data.samples import Samples
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
@@ -30,7 +30,7 @@ class Design:
     @classmethod
     def check(
         cls,
-        mixed: Mixed,
+        mixed: Samples,
         groups: Any,
         strata: Any,
         paired: bool,
@@ -64,12 +64,12 @@ class Design:
             codes[1] = np.tile(np.arange(sizes[0]), 2)
         return cls(codes[0], codes[1], equal_groups, paired)
 
-    def notes(self, mixed: Mixed) -> tuple[str, ...]:
+    def notes(self, mixed: Samples) -> tuple[str, ...]:
         """What makes one doubt that row i of X and row i of Y are a pair."""
         if not self.paired or mixed.kind != "table":
             return ()
         first, second = (part[:].cpu().numpy() for part in mixed.points)
-        columns = ((unit.name, list(unit.coordinates)) for unit in mixed.units)
+        columns = ((unit.name, list(unit.coordinates)) for unit in mixed.variables)
         found = (note_reordered(name, first[:, places], second[:, places]) for name, places in columns)
         return tuple(chain.from_iterable(found))
 

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .._util.numbers import date_text, number, percent
-from ..data.mixed import Mixed, Unit
+from ..data.samples import Samples, Variable
 from ..engine import Compute
 from ..omnibus import ColumnScore, Pooled
 from ..stats.pvalues import Z_95
@@ -49,15 +49,15 @@ class Effects:
     """
 
     def __init__(
-        self, mixed: Mixed, pooled: Pooled, pairs: Sequence[ColumnScore], compute: Compute, units: Array | None = None
+        self, mixed: Samples, pooled: Pooled, pairs: Sequence[ColumnScore], compute: Compute, units: Array | None = None
     ) -> None:
         self.names = mixed.names
-        self.unit_of = {place: unit for unit in mixed.units for place in unit.coordinates}
+        self.unit_of = {place: unit for unit in mixed.variables for place in unit.coordinates}
         sizes = [len(part) for part in mixed.points]
         labels = np.repeat(np.arange(len(sizes)), sizes)[pooled.order]
         known = sorted(pairs, key=lambda part: (part.pvalue, part.pvalue_unadjusted))[:_PAIRS]
         self.pair_place = {part.columns: k for k, part in enumerate(known)}
-        gaps = {unit.coordinates[0]: unit.gap for unit in mixed.units if unit.gap is not None}
+        gaps = {unit.coordinates[0]: unit.gap for unit in mixed.variables if unit.gap is not None}
         first, second = (np.array([part.columns[side] for part in known], int) for side in (0, 1))
         places = PairIndex(first, second, gaps)
         strata = pooled.permutations.strata
@@ -159,7 +159,7 @@ class Effects:
         larger = _shared_shape(of.parts[:, c], of.sizes[:, c])
         return _interval(ratio, float(of.variance[c]) * larger, float(of.free[c]))
 
-    def _numbers(self, unit: Unit, part: ColumnScore) -> Any:
+    def _numbers(self, unit: Variable, part: ColumnScore) -> Any:
         c = unit.coordinates[0]
         mean, deviation = self.moments.means[:, c], self.moments.deviations[:, c]
         values = {"mean": _floats(mean), "SD": _floats(deviation)}
@@ -186,7 +186,7 @@ class Effects:
             return ratio, of_ratio, f"{more} spread out in {self.names[1]}, {widths}{told}", values
         return shift, of_shift, f"another shape (mean {told}, {widths})", values
 
-    def _shift_in_words(self, unit: Unit, difference: float, told: str) -> str:
+    def _shift_in_words(self, unit: Variable, difference: float, told: str) -> str:
         days = f" by {number(abs(difference))} days" if unit.kind == "date" else ""
         return f"{_word(unit, difference)} in {self.names[1]}{days}, {told}"
 
@@ -197,7 +197,7 @@ class Effects:
             return ", ".join(told)
         return f"{told[int(np.argmin(values))]} to {told[int(np.argmax(values))]}"
 
-    def _share(self, unit: Unit) -> Any:
+    def _share(self, unit: Variable) -> Any:
         """The level whose share differs most, for its size."""
         columns = list(unit.coordinates)
         rows = self.rows[:, None]
@@ -393,12 +393,12 @@ def _agrees(part: ColumnScore, interval: tuple[float, float] | None) -> bool:
     return part.pvalue > _TOLD or interval is None or not interval[0] <= 0 <= interval[1]
 
 
-def _word(unit: Unit, difference: float) -> str:
+def _word(unit: Variable, difference: float) -> str:
     more, less = {"date": ("later", "earlier"), "pixel": ("brighter", "darker")}.get(unit.kind, ("larger", "smaller"))
     return more if difference > 0 else less
 
 
-def _level(unit: Unit, best: int) -> str:
+def _level(unit: Variable, best: int) -> str:
     return repr(unit.levels[best]) if unit.levels else "missing" if unit.kind == "missing" else "yes"
 
 
@@ -420,7 +420,7 @@ def _floats(values: Array) -> tuple[float, ...]:
     return tuple(float(value) for value in values)
 
 
-def _is_share(unit: Unit) -> bool:
+def _is_share(unit: Variable) -> bool:
     """Whether a column is described by shares."""
     return unit.kind in ("text", "missing", "boolean")
 

@@ -6,7 +6,7 @@ import json
 import math
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
@@ -19,6 +19,7 @@ from .._util.schema import stamp
 from .._util.shown import Shown
 from ..data import check_unchanged, reindex
 from ..data.notices import check_keep
+from ..data.open import open_samples
 from ..data.options import check_reading
 from ..engine import MemoryLike, computing
 from ..omnibus import Layout
@@ -27,7 +28,6 @@ from ..omnibus.plan import FeaturePlan
 from ..omnibus.sketch import draw_sketch
 from ..stats.pvalues import rejects
 from .designs import Design, check_paired
-from .labels import open_with_labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,13 +158,14 @@ def equivalence_test(
         )
     seed = seed_of(rng)
     options = check_reading({"rng": seed, "max_memory": max_memory, **reading}, equivalence_test)
-    options = replace(options, paired=check_paired(paired))
-    opened = open_with_labels([X, Y], ("X", "Y"), options, {"groups": groups}, keep=check_keep(keep_columns))
-    mixed = opened.mixed
-    design = Design.check(mixed, opened.labels["groups"], None, paired, False)
+    keep = check_keep(keep_columns)
+    mixed = open_samples(
+        [X, Y], ("X", "Y"), options, labels={"groups": groups}, keep_columns=keep, paired=check_paired(paired)
+    ).encode()
+    design = Design.check(mixed, mixed.labels["groups"], None, paired, False)
     generator = np.random.default_rng(seed)
     m, n = (len(part) for part in mixed.points)
-    layout = Layout(sum(len(unit.coordinates) for unit in mixed.units), mixed.categories, mixed.image_shape)
+    layout = Layout(sum(len(unit.coordinates) for unit in mixed.variables), mixed.categories, mixed.image_shape)
     with computing(max_memory, None, progress, threads, title="equivalence_test") as compute:
         shuffled = reindex(mixed.points, generator.permutation(m + n))
         plan = FeaturePlan.fit(draw_sketch(shuffled, generator, compute), m + n, layout, [], generator)

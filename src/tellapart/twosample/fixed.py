@@ -15,13 +15,14 @@ from .._util.errors import InputError
 from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
 from ..data import Points, check_unchanged
+from ..data.encoding import Standardise
 from ..engine import Compute, MemoryLike, computing
 from ..kernels import Gaussian, Kernel, as_kernel
 from ..learning.bandwidths import median_distance
 from ..stats.nulls import Null, NullDistribution, NullLike, Paired, Permutation, Problem, as_null
 from ..stats.nulls.sequential import draw_until_decided
 from ..stats.pvalues import check_draws, check_level, min_pvalue, note_floor, warn_of_floor
-from .opening import Standardise, open_points
+from .opening import open_for_kernel
 from .results import TestResult
 
 #: Draws at the most with ``permutations="auto"``.
@@ -127,7 +128,7 @@ def mmd_test(
     check_level(alpha)
     check_permutations(permutations, chosen)
     seed = seed_of(rng)
-    x, y, notes = open_points(
+    samples = open_for_kernel(
         X,
         Y,
         kernel,
@@ -139,12 +140,13 @@ def mmd_test(
         paired=isinstance(chosen, Paired),
         keep=keep_columns,
     )
+    x, y = samples.points
     with computing(max_memory, cluster, progress, threads, title="mmd_test") as compute:
         found = choose_kernel(kernel, x, y, seed)
         result = run_test(x, y, found, chosen, permutations, seed, compute, dtype=dtype, alpha=alpha, start=start)
     check_unchanged(x, y)
     warn_of_floor(result.min_pvalue)
-    return replace(result, notes=(*notes, *result.notes))
+    return replace(result, notes=(*samples.notes, *result.notes))
 
 
 def run_test(
@@ -212,14 +214,15 @@ def witness_test(
     null = Permutation(groups, strata, equal_groups)
     check_draws(permutations)
     seed = seed_of(rng)
-    x, y, notes = open_points(
+    samples = open_for_kernel(
         X, Y, witness, at_least=2, standardise=False, seed=seed, max_memory=max_memory, reading={}, keep=True
     )
+    x, y = samples.points
     with computing(max_memory) as compute:
         result = run_witness_test(x, y, witness, null, permutations, seed, compute, start=start)
     check_unchanged(x, y)
     warn_of_floor(result.min_pvalue)
-    return replace(result, notes=(*notes, *result.notes))
+    return replace(result, notes=(*samples.notes, *result.notes))
 
 
 def run_witness_test(

@@ -14,7 +14,9 @@ from .._util.errors import InputError
 from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
 from ..data import Points, check_unchanged, take_rows
-from ..data.shared import SharedRows, find_shared_rows, hash_rows
+from ..data.encoding import Standardise
+from ..data.hashing import hash_blocks
+from ..data.shared import SharedRows, find_shared_rows
 from ..engine import Compute, MemoryLike, computing
 from ..learning import Criterion
 from ..learning.fitting import Settings, learn_kernel
@@ -22,7 +24,7 @@ from ..learning.splits import Split, split_rows
 from ..stats.nulls import Binned, Null, NullLike, Permutation, as_null
 from ..stats.pvalues import COMBINATIONS, check_draws, note_floor, warn_of_floor
 from .fixed import check_permutations, run_test, run_witness_test
-from .opening import Standardise, open_points
+from .opening import open_for_kernel
 from .results import LearnedTest, SplitResult
 
 Combination = Literal["bonferroni", "cauchy"]
@@ -112,7 +114,7 @@ def learned_test(
         check_permutations(permutations, chosen)
     start = time.perf_counter()
     seed = seed_of(rng)
-    x, y, notes = open_points(
+    samples = open_for_kernel(
         X,
         Y,
         kernel,
@@ -123,7 +125,8 @@ def learned_test(
         reading=reading,
         keep=keep_columns,
     )
-    shared = find_shared_rows(hash_rows(x), hash_rows(y))
+    x, y = samples.points
+    shared = find_shared_rows(hash_blocks(x), hash_blocks(y))
     if shared is not None:
         warnings.warn(f"{shared} Equal rows are learned from or tested together.", stacklevel=2)
     splits = split_samples(len(x), len(y), train_size, cross_fit, chosen, seed, shared)
@@ -131,7 +134,7 @@ def learned_test(
         found = run_learned_test(x, y, kernel, settings, splits, chosen, permutations, seed, compute, combination)
     check_unchanged(x, y)
     warn_of_floor(found.min_pvalue)
-    return replace(found, seconds=time.perf_counter() - start, notes=(*notes, *found.notes))
+    return replace(found, seconds=time.perf_counter() - start, notes=(*samples.notes, *found.notes))
 
 
 def run_learned_test(

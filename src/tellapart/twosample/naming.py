@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..data import Points
-from ..data.mixed import Mixed, Unit
+from ..data.samples import Samples, Variable
 from ..omnibus import ColumnScore, Pooled
 from ..omnibus.single import single_pvalues
 from ..stats.permutations import without_idle
@@ -29,7 +29,7 @@ _BLOCK = 2**16
 
 
 def adjust_columns(
-    parts: Sequence[ColumnScore], mixed: Mixed, pooled: Pooled, design: Design, permutations: int, seed: int
+    parts: Sequence[ColumnScore], mixed: Samples, pooled: Pooled, design: Design, permutations: int, seed: int
 ) -> tuple[ColumnScore, ...]:
     """Columns whose adjusted p-value is the larger of step-down maxT's and Holm's over exact single p-values.
 
@@ -37,7 +37,7 @@ def adjust_columns(
     `single_pvalues`), so Holm's holds for every set of such columns, however columns depend on each other. MaxT keeps
     the answer in line with the test of all columns. Where values are missing, maxT also sees that.
     """
-    unit_of = {place: unit for unit in mixed.units for place in unit.coordinates}
+    unit_of = {place: unit for unit in mixed.variables for place in unit.coordinates}
     units = [unit_of[part.columns[0]] for part in parts]
     if len(parts) == 1 and units[0].gap is None:
         return tuple(parts)
@@ -67,7 +67,7 @@ def adjust_columns(
 
 
 def _read(
-    tested: Sequence[int], parts: Sequence[ColumnScore], units: Sequence[Unit], points: Points
+    tested: Sequence[int], parts: Sequence[ColumnScore], units: Sequence[Variable], points: Points
 ) -> Iterator[tuple[list[int], list[Array], Array | None]]:
     """Columns that can be tested together, their values, and the rows that have one (None: all)."""
     kinds = (

@@ -19,8 +19,8 @@ from .._util.rng import RNG, seed_of
 from .._util.schema import stamp
 from .._util.shown import Shown
 from ..data.lazy import check_unchanged, take_rows
-from ..data.mixed import open_mixed
 from ..data.notices import check_keep
+from ..data.open import open_samples
 from ..data.options import check_reading
 from ..engine import MemoryLike, computing
 from ..stats.pvalues import check_draws, check_level, rejects
@@ -231,7 +231,7 @@ def plan(
     check_draws(permutations)
     seed = seed_of(rng)
     options = check_reading({"rng": seed, "max_memory": max_memory, **reading}, plan)
-    mixed = open_mixed([X, Y], ("X", "Y"), options, keep=check_keep(keep_columns))
+    mixed = open_samples([X, Y], ("X", "Y"), options, keep_columns=check_keep(keep_columns)).encode()
     m, n = (len(part) for part in mixed.points)
     if min(m, n) < _FEWEST:
         raise InputError("too-few-rows", f"A pilot needs at least {_FEWEST} rows of each sample, but has {m} and {n}.")

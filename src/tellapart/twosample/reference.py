@@ -20,10 +20,11 @@ from .._util.rng import RNG, seed_of
 from ..data import Points, check_unchanged
 from ..data.features import features_differ
 from ..data.limits import check_count
-from ..data.mixed import Mixed
 from ..data.notices import check_keep
+from ..data.open import open_samples
 from ..data.options import check_reading
-from ..data.schema import Deviation, Schema, Strictness, most_numbers, open_reference
+from ..data.samples import Samples
+from ..data.schema import Deviation, Schema, Strictness
 from ..engine import Compute, MemoryLike, computing
 from ..omnibus import OmnibusResult, Pooled
 from ..omnibus.fixed import FixedTest
@@ -125,15 +126,17 @@ class Reference:
         seed = seed_of(rng)
         check_count(max_kept_rows, "max_kept_rows")
         options = check_reading({"features": features, "rng": seed, "max_memory": max_memory, **reading}, cls.fit)
-        opened, left_out = open_reference(X, options, check_keep(keep_columns))
-        if len(opened) < FEWEST:
-            raise InputError("too-few-rows", f"A reference needs at least {FEWEST} rows, but has {len(opened)}.")
+        keep = check_keep(keep_columns)
+        opened = open_samples([X], ("reference",), options, keep_columns=keep, keep_constants=True, plain_images=False)
+        total = opened.sizes[0]
+        if total < FEWEST:
+            raise InputError("too-few-rows", f"A reference needs at least {FEWEST} rows, but has {total}.")
         draws = np.random.default_rng(seed)
         with computing(max_memory, None, progress, threads, title="Reference.fit") as compute:
             # Which rows are compared with batches is drawn before any value is looked at.
-            order = draws.permutation(len(opened))
-            fitted = min(sketch_rows(len(opened), most_numbers(opened), compute), len(opened) // 4)
-            schema, points, notes = Schema.fit(opened, order[:fitted], options, left_out)
+            order = draws.permutation(total)
+            fitted = min(sketch_rows(total, opened.most_numbers(), compute), total // 4)
+            schema, points, notes = Schema.fit(opened, order[:fitted], options)
             sketch = _take(points, order[:fitted])
             most = max_kept_rows or max(LEAST, min(KEEP, KEEP_NUMBERS // schema.width))
             kept = _take(points, order[fitted : fitted + most])
@@ -210,7 +213,7 @@ class Reference:
         compared = min(len(known.rows), MOST, max(LEAST, TIMES * len(batch.rows)))
         rows, new = self.kept(slice(compared), batch.single), batch.rows
         units = units_of(known.schema, known.constants)
-        mixed = Mixed(
+        mixed = Samples(
             (rows, new), units, known.schema.image_shape, (None, None), ("reference", batch.name), batch.notes
         )
         old = known.test.leverages(rows, compute) if batch.single else known.leverages[:compared]

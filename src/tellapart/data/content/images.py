@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from .._util.errors import InputError, Note
-from .arrays import Array, iterate_blocks
+from ..._util.errors import InputError, Note
+from ..arrays import Array, check_finite, iterate_blocks
+from ..encoding import Encoding, Standardise
+from ..features import Batch, apply_features
+from ..hashing import hash_blocks
+from ..limits import check_memory
+from ..sample import Kind
+from .base import Content, Given
+from .features import Features
+
+if TYPE_CHECKING:
+    from ..options import Missing
 
 #: Below this a side is more likely a few coordinates than an image.
 _SMALLEST = 4
@@ -23,7 +35,7 @@ _WHITE = {"uint8": 255.0, "uint16": 65535.0, "bool": 1.0}
 
 
 @dataclass(frozen=True, eq=False)
-class Images:
+class Images(Content):
     """Images of one size.
 
     Attributes
@@ -41,13 +53,27 @@ class Images:
     high: float
     channels: Literal["first", "last"] | None = None
 
+    @property
+    def kind(self) -> Kind:
+        """Images."""
+        return "images"
+
     def __len__(self) -> int:
         return len(self.pixels)
+
+    def describe(self) -> str:
+        """What it is, for messages."""
+        return f"images of {format_sides(self.shape)}"
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of one image: (h, w) or (h, w, 3)."""
         return tuple(self.pixels.shape[1:])
+
+    @property
+    def image_shape(self) -> tuple[int, ...]:
+        """The shape of one image."""
+        return self.shape
 
     @property
     def typed(self) -> bool:
@@ -72,10 +98,68 @@ class Images:
         """Some of the images."""
         return replace(self, pixels=self.pixels[rows])
 
-    def as_given(self) -> Array:
+    def select(self, columns: tuple[str, ...] | None, drop: tuple[str, ...] | None, label: str) -> Images:
+        """Raise `InputError` if columns are chosen, for images have none."""
+        if columns is None and drop is None:
+            return self
+        argument = "columns" if columns is not None else "drop"
+        advice = f"{{{argument}}} is for tables and rows."
+        raise InputError("no-columns", f"{label} holds images, which have no columns.", advice, **{argument: ...})
+
+    def notes(self, image_options: bool) -> tuple[str, ...]:
+        """A note on numbers that pixels hardly have, unless the user declared that they are images."""
+        return () if image_options else note_odd_pixels(self.pixels, self.shape)
+
+    def validate(self, label: str, missing: Missing) -> None:
+        """Raise `InputError` if pixels are not finite."""
+        check_finite(self.pixels, label)
+
+    def pixel_array(self, label: str) -> Array:
+        """The pixels."""
+        return self.pixels
+
+    def apply(self, function: Callable[..., Any], label: str, missing: Missing, batch_size: int) -> Features:
+        """Features of the images, which the function gets as `planes`."""
+
+        def batches(dtype: torch.dtype) -> Iterator[Batch]:
+            return (self.planes(slice(k, k + batch_size), dtype) for k in range(0, len(self), batch_size))
+
+        return Features(apply_features(batches, function, label), function, self)
+
+    def in_given_order(self) -> Array:
         """The pixels with their axes in the order in which they came."""
         pixels = self.pixels[..., None] if self.pixels.ndim == 3 and self.channels else self.pixels
         return np.moveaxis(pixels, -1, 1) if self.channels == "first" else pixels
+
+    def as_given(self, like: Content) -> Given:
+        """The pixels with their axes in the order in which they came, if the other images have the same order."""
+        pixels = self.in_given_order()
+        if isinstance(like, Images) and pixels.shape[1:] != like.in_given_order().shape[1:]:
+            pixels = self.pixels
+        as_images = pixels.shape[1:] == self.shape
+        return Given(pixels, None, "images" if as_images else "rows", self.shape if as_images else None)
+
+    def fit_encoding(self, other: Content, rows: tuple[Array, Array], standardise: Standardise) -> Encoding:
+        """All pixels by one scale, from black at 0 to white at 1; or each standardised."""
+        names, pixels = pixel_names(self.shape)
+        fitted = (self.pixels, other.numbers(None, "")), rows
+        white = (self.low, self.high)
+        return Encoding.fit_pixels(names, pixels, self.shape, white, fitted if standardise is True else None)
+
+    def numbers(self, encoding: Encoding | None, label: str) -> Array:
+        """The pixels, in the range and with the colors of the encoding."""
+        if encoding is None or encoding.pixel_range is None:
+            return self.pixels
+        images = self.to_range(*encoding.pixel_range)
+        return images.in_colour().pixels if len(encoding.image_shape or ()) == 3 else images.pixels
+
+    def most_numbers(self, indicators: bool) -> int:
+        """One number for each pixel and color."""
+        return math.prod(self.shape)
+
+    def hash_rows(self) -> Array:
+        """A number of 64 bits for each image, which equal images share."""
+        return hash_blocks(self.pixels)
 
     def row(self, i: int) -> Array:
         """Image ``i`` as uint8."""
@@ -98,8 +182,12 @@ class Images:
             return self
         return replace(self, pixels=np.repeat(self.pixels[..., None], 3, axis=-1))
 
-    def resized(self, size: tuple[int, int]) -> Images:
+    def resized(self, size: tuple[int, int], label: str, max_memory: int | None) -> Images:
         """The images at another size, by linear interpolation that averages where it shrinks."""
+        # In single precision, and once more to be joined.
+        need = 8.0 * len(self) * math.prod((*size, *self.shape[2:]))
+        advice = "Give a smaller {image_size}, or {max_rows} to draw some of the images."
+        check_memory(need, f"{label} at {size[0]} × {size[1]} pixels", max_memory, advice, image_size=..., max_rows=...)
         if self.shape[:2] == size:
             return self
         parts = []
@@ -110,6 +198,28 @@ class Images:
             parts.append(np.moveaxis(planes.clamp(0, 1).numpy(), 1, -1))
         pixels = np.concatenate(parts)
         return Images(pixels if self.pixels.ndim == 4 else pixels[..., 0], 0.0, 1.0, self.channels)
+
+
+def format_sides(shape: tuple[int, ...]) -> str:
+    """The shape of an image for a message.
+
+    >>> format_sides((28, 28))
+    '28 × 28'
+    """
+    return " × ".join(map(str, shape))
+
+
+def looks_like_images(shape: tuple[int, ...]) -> bool:
+    """Whether rows of this shape are taken for images.
+
+    >>> looks_like_images((28, 28)), looks_like_images((3, 32, 32)), looks_like_images((2, 5))
+    (True, True, False)
+    """
+    if len(shape) == 2:
+        return min(shape) >= _SMALLEST
+    last = len(shape) == 3 and shape[2] in (1, 3) and min(shape[:2]) >= _SMALLEST
+    first = len(shape) == 3 and shape[0] in (1, 3) and min(shape[1:]) >= _SMALLEST
+    return last or first
 
 
 def as_images(array: Array, label: str, image_shape: Any = None) -> Images | None:

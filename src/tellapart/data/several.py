@@ -1,55 +1,20 @@
-"""Samples, and the labels of their rows: columns that say so, or arrays; or one table, in samples by a label."""
+"""Several samples: by name, in a list, or in one table that a label divides."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from .._util.errors import InputError, InputTypeError
-from ..data.labels import as_whole, check_labels, take_label_columns
-from ..data.lazy import take_rows
-from ..data.mixed import Mixed, open_mixed
-from ..data.notices import Keep
-from ..data.options import ReadOptions
-from ..data.shared import note_shared
-
-Array: TypeAlias = "np.ndarray[Any, Any]"
-
-
-@dataclass(frozen=True, eq=False)
-class Opened:
-    """Samples, and labels of their rows that lay in columns or were given."""
-
-    mixed: Mixed
-    labels: dict[str, Any]
-
-
-def open_with_labels(
-    data: Sequence[Any],
-    names: Sequence[str],
-    options: ReadOptions,
-    labels: Mapping[str, Any],
-    *,
-    shared: bool = False,
-    keep: Keep = (),
-) -> Opened:
-    """The samples without those columns that are labels of rows, and these labels; a note on rows that are shared.
-
-    ``keep`` is that of `open_mixed`.
-    """
-    parts, options, found = take_label_columns(data, names, options, labels)
-    own = found["labels"][0] if "labels" in found else labels.get("labels")
-    mixed = open_mixed(parts, names, options, keep=keep, labels=None if own is None else np.asarray(own).astype(str))
-    taken = {
-        kind: np.concatenate([_take(part, rows) for part, rows in zip(values, mixed.numbers, strict=True)])
-        for kind, values in found.items()
-    }
-    if shared:
-        mixed = replace(mixed, notes=(*mixed.notes, *note_shared(data, mixed.points, mixed.names)))
-    return Opened(mixed, {**labels, **taken})
+from .labels import as_whole, check_labels
+from .lazy import take_rows
+from .notices import Keep
+from .open import open_samples
+from .options import ReadOptions
+from .samples import Samples
 
 
 def split_names(samples: Any) -> tuple[tuple[str, ...], list[Any]]:
@@ -84,11 +49,24 @@ def name_samples(given: Any, word: str) -> tuple[tuple[str, ...], list[Any]] | N
     return None
 
 
-def split_by_labels(data: Any, labels: Any, options: ReadOptions, named: Mapping[str, Any], keep: Keep) -> Opened:
-    """One sample for each label; ``keep`` is that of `open_mixed`."""
+def open_by_labels(data: Any, labels: Any, options: ReadOptions, given: Mapping[str, Any], keep: Keep) -> Samples:
+    """One sample for each label of the rows of one sample.
+
+    Parameters
+    ----------
+    data, options
+        All rows, and how to read them.
+    labels
+        The label of each row, or the name of the column that has it.
+    given
+        Groups and strata, likewise.
+    keep
+        Columns to compare whatever they look like; see `open_samples`.
+    """
     _check_form(labels)
-    opened = open_with_labels([data], ("samples",), options, {"labels": labels, **named}, keep=keep)
-    mixed, found, rows = opened.mixed, opened.labels, len(opened.mixed.points[0])
+    opened = open_samples([data], ("samples",), options, labels={"labels": labels, **given}, keep_columns=keep)
+    samples = opened.encode()
+    rows, found = samples.sizes[0], {kind: _of_rows(value) for kind, value in samples.labels.items()}
     values = np.asarray(found["labels"])
     if values.shape != (rows,):
         raise InputError(
@@ -112,13 +90,20 @@ def split_by_labels(data: Any, labels: Any, options: ReadOptions, named: Mapping
         )
     order = np.argsort(codes, kind="stable")
     parts = np.split(order, np.cumsum(counts)[:-1])
-    points = tuple(take_rows(mixed.points[0], part) for part in parts)
-    mixed = replace(mixed, points=points, names=tuple(map(str, kinds.tolist())), numbers=(None,) * len(points))
-    return Opened(mixed, {k: None if found[k] is None else np.asarray(found[k])[order] for k in ("groups", "strata")})
+    points = tuple(take_rows(samples.points[0], part) for part in parts)
+    taken = {kind: None if values is None else np.asarray(values)[order] for kind, values in found.items()}
+    return replace(
+        samples, points=points, names=tuple(map(str, kinds.tolist())), numbers=(None,) * len(points), labels=taken
+    )
+
+
+def _of_rows(labels: Any) -> Any:
+    """Labels of all rows, which are in a tuple of one where they were a column."""
+    return labels[0] if isinstance(labels, tuple) and len(labels) == 1 else labels
 
 
 def _check_form(labels: Any) -> None:
-    """Complain of what stands in the place of labels, and is something else: a second sample, or a number."""
+    """Raise `InputError` for what cannot be labels: a second sample, or a number."""
     if isinstance(labels, str):
         return
     try:
@@ -142,7 +127,3 @@ def _check_form(labels: Any) -> None:
 
 def _counted(values: int) -> str:
     return "one value only" if values == 1 else f"{values:,} different values"
-
-
-def _take(labels: Array, rows: Array | None) -> Array:
-    return labels if rows is None else labels[rows]

@@ -551,7 +551,7 @@ def test_what_was_relabelled_is_said():
     X = rng.normal(size=(40, 2))
     groups = np.arange(80) // 4
     assert ta.two_sample_test(X, X + 0.1, 19, paired=True, rng=0).permuted_unit == "pairs"
-    assert "relabellings of groups" in ta.two_sample_test(X, X + 1, 19, groups=groups, rng=0).summary()
+    assert "permutations of groups" in ta.two_sample_test(X, X + 1, 19, groups=groups, rng=0).summary()
     strata = np.tile(np.arange(40) % 2, 2)
     assert ta.two_sample_test(X, X + 1, 19, strata=strata, rng=0).permuted_unit == "rows within strata"
 

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from .._util.text import printable
 from .arrays import Array
+from .columns import ColumnValues
 from .images import Images
 from .options import ReadOptions
 from .precision import Precision, precision_of
@@ -44,6 +45,10 @@ class Rows:
     def row(self, i: int) -> Array:
         """The numbers of row ``i``."""
         return np.array(self.values[i])
+
+    def values_of(self, k: int) -> ColumnValues:
+        """The values of column ``k``."""
+        return ColumnValues(np.asarray(self.values[:, k], float))
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,6 +132,12 @@ class Source:
     def row(self, i: int) -> list[str] | Array:
         """Row ``i``, to be shown: strings for a table, uint8 for an image, else the numbers as they came."""
         return self.content.row(i)
+
+    def values_of(self, column: str) -> ColumnValues | None:
+        """The values of a column; None for images, and for columns that features were computed from."""
+        if self.features is not None or column not in self.columns:
+            return None
+        return self.content.values_of(self.columns.index(column))
 
     def where(self, i: int) -> str:
         """Where row ``i`` came from: ``"row 17"``, or the file of an image."""

@@ -12,7 +12,7 @@ import numpy as np
 from .._util.errors import InputError, InputTypeError
 from .._util.text import printable
 from .arrays import LARGEST, Array
-from .columns import Column
+from .columns import Column, ColumnValues
 from .vectors import vector_lengths
 
 #: Texts from which a column may hold names or identifiers.
@@ -56,6 +56,10 @@ class Table:
     def row(self, i: int) -> list[str]:
         """The cells of row ``i`` as text."""
         return [column.cell(i) for column in self.columns]
+
+    def values_of(self, k: int) -> ColumnValues:
+        """The values of column ``k``."""
+        return self.columns[k].shown_values()
 
     def to_matrix(self) -> Array | None:
         """One array, where every column holds numbers; float32 where that holds them exactly."""

@@ -282,6 +282,7 @@ def run_auto(
         "sizes": tuple(sizes),
         "names": mixed.names,
         "permuted_unit": design.permuted_unit,
+        "image_shape": mixed.image_shape,
         "notes": (
             *mixed.notes,
             *design.notes(mixed),

@@ -253,7 +253,7 @@ def test_a_result_is_complete():
     assert all(0 < family.pvalue <= 1 for family in result.families.values())
     assert result.strongest_statistic
     assert "the smallest possible" in repr(result)
-    assert "X (80 rows), Y (70 rows) differ: p = 0.005" in result.summary()
+    assert result.summary().startswith("The samples differ (p ≤ 0.005, 199 permutations).\nX (80 rows), Y (70 rows);")
     assert "0: larger in Y, +" in result.summary()
     again = ta.two_sample_test(X, Y, 199, rng=result.seed)
     assert same(result, again)

@@ -431,7 +431,7 @@ class KSampleResult(AutoResult):
         rows = " to ".join(f"{size:,}" for size in sorted({min(self.sizes), max(self.sizes)}))
         pairs = f"and {len(self.differing_pairs(alpha))} of {len(self.pairs)} pairs of columns" if self.pairs else ""
         return Headline(
-            title=f"{len(self.names)} samples{'' if self.by is None else f' by {self.by}'}",
+            title=f"{len(self.names)} samples" if self.by is None else f"{len(self.names)} groups by {self.by}",
             text=verdict(differ, alpha),
             evidence=f"{p_sentence(self.pvalue, self.min_pvalue)}, {self.permutations:,} permutations",
             positive=differ,

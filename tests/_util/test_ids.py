@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tellapart.stats.permutations import NothingToExchange
 
 import tellapart as ta
 from tellapart._util.errors import (
@@ -25,6 +24,7 @@ from tellapart._util.errors import (
     Note,
     note_after,
 )
+from tellapart.stats.permutations import NothingToExchange
 
 SOURCE = Path(ta.__file__).parent
 ERRORS = (

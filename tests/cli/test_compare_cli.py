@@ -317,7 +317,7 @@ def test_what_goes_wrong_in_the_middle_is_one_line(numbers, capsys, tmp_path, mo
         raise error
 
     (tmp_path / "r.html").write_text("before")
-    monkeypatch.setattr("tellapart.report.page.size", fail)
+    monkeypatch.setattr("tellapart.report.comparison._size", fail)
     fails(capsys, "a.npy", "b.npy", "--kernel", "rbf", "--report", "r.html", says=says, verdict=True)
     assert (tmp_path / "r.html").read_text() == "before"
     assert not list(tmp_path.glob(".tellapart*"))

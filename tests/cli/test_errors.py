@@ -13,8 +13,9 @@ import pytest
 
 import tellapart as ta
 from tellapart._util.errors import InputError, Note, note_after
+from tellapart._util.spelling import spell_note
 from tellapart.cli import compare, main
-from tellapart.cli.errors import explain, spell_notes
+from tellapart.cli.errors import explain, speller
 from tellapart.cli.options import names
 from tellapart.data.stores import naming_file
 
@@ -47,8 +48,8 @@ def test_names_of_columns_are_never_rewritten(name: str, parser: ArgumentParser)
         "column-left-out", f"{name!r} counts the rows.", "To compare it, give {keep_columns}.", keep_columns=name
     )
     assert str(note) == f"{name!r} counts the rows. To compare it, give keep_columns={name!r}."
-    assert spell_notes(f"x\nNote: {note}", parser, [note]).startswith(
-        f"x\nNote: {name!r} counts the rows. To compare it, "
+    assert spell_note(note, speller(parser)).startswith(
+        f"{name!r} counts the rows. To compare it, give --keep-columns "
     )
 
 
@@ -77,12 +78,9 @@ def test_a_note_is_text_that_knows_its_arguments(parser: ArgumentParser) -> None
     for one in (note, pickle.loads(pickle.dumps(note))):
         assert one == "It is left out. Give keep_columns='id' or max_rows=."
         assert one.message(lambda name, _: name) == "It is left out. Give keep_columns or max_rows."
-        assert (
-            spell_notes(f"Note: {one}", parser, [one]) == "Note: It is left out. Give --keep-columns id or --max-rows."
-        )
-    assert spell_notes(note_after("X: ", note), parser, [note_after("X: ", note)]).startswith(
-        "X: It is left out. Give --"
-    )
+        assert spell_note(one, speller(parser)) == "It is left out. Give --keep-columns id or --max-rows."
+    assert spell_note(note_after("X: ", note), speller(parser)).startswith("X: It is left out. Give --")
+    assert spell_note("text", speller(parser)) == "text"
     assert note_after("X: ", "text") == "X: text"
 
 

@@ -89,8 +89,8 @@ def test_what_a_person_would_notice_is_said_and_left_out():
     assert {one.name for one in c.columns} == {"fog", "rain", "wind"}
     assert {one.name for one in c.differing_columns()} == {"fog", "wind"}
     assert "fog: yes " in c.summary()
-    assert "To compare 'id', 'date' nevertheless, give keep_columns=['id', 'date']." in c.summary()
-    assert "To see 'note' beside the examples, give items='note'." in c.summary()
+    assert "'id', 'date' can be compared nevertheless. Give keep_columns=['id', 'date']." in c.summary()
+    assert "'note' can be shown next to the examples. Give items='note'." in c.summary()
     assert {one.item[:4] for one in ta.compare(X, Y, items="note", **FAST).exemplars(1)} == {"text"}
     assert "'date' holds dates (2024-01-01 to 2024-02-28). It is left out." in c.summary()
     assert len(c.witness(Y)) == 200
@@ -341,7 +341,7 @@ def test_clusters_of_embeddings_are_told_by_what_is_in_them():
     assert best.share_x < 0.02 < best.share_y
     assert re.search(r"cluster \d+ \(like odd \d+, odd \d+, odd \d+ of Y\): ", c.summary())
     assert re.search(r"cluster \d+ \(like row \d+, row \d+, row \d+ of Y\): ", ta.compare(X, Y, **FAST).summary())
-    assert "single columns p ≤ 0.01" in c.summary()
+    assert "single columns: p ≤ 0.01" in c.summary()
 
 
 def test_the_interval_of_a_distance_is_never_a_point():

@@ -142,10 +142,10 @@ def test_what_a_study_needs():
     assert found.power_at(50) < found.power_at(300)
     low, high = found.rows_interval
     assert low < found.rows < high
-    assert "For 90 % it needs about" in found.summary()
+    assert "For a power of 90 % a study needs about" in found.summary()
     assert "80 % interval" in found.summary()
     clear = ta.plan(X, Y + 5, rng=0, repetitions=6, permutations=39)
-    assert clear.summary().endswith("For 90 % fewer are enough than 22 + 22 rows.")
+    assert clear.summary().startswith("For a power of 90 % a study needs fewer than 22 + 22 rows.")
     none = ta.plan(X, rng.normal(size=(150, 2)), rng=0, repetitions=6, permutations=39)
     assert none.pilot_pvalue > 0.05
     assert none.rows == none.rows_interval[1] == math.inf

@@ -11,12 +11,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from comparisons import EVIL, LEARNING, QUICK
-from tellapart.report.description import number
 
 import tellapart as ta
 from tellapart import report
+from tellapart._util.numbers import number
 from tellapart.report.svg import Axis
-from tellapart.report.values import values_of
 
 EVERY = ("table", "wide", "images", "nothing", "learned_table", "learned_images")
 
@@ -46,7 +45,7 @@ def test_it_answers_the_questions_in_order(table):
     text = Tags(html).text.replace("\xa0", " ")
     said = (
         "The samples differ.",
-        "p ≤ 0.01: of 99 random relabellings of the rows, none looks as different as the samples do.",
+        "p ≤ 0.01: of 99 random permutations of the rows, none looks as different as the samples do.",
         f"{table.auc:.3f}",
         "Noticed first",
         "How much do they differ, and does it matter?",
@@ -54,7 +53,7 @@ def test_it_answers_the_questions_in_order(table):
         "Could it be chance?",
         "Which columns differ?",
         f"{len(table.differing_columns())} of {len(table.columns)} columns differ by themselves",
-        "Which pairs go together differently?",
+        "Which pairs of columns depend on each other differently?",
         "Which kinds of rows?",
         "2.8 times as frequent in",
         "1 more that is not shown to differ in number",
@@ -125,8 +124,8 @@ def test_rows_are_only_shown_as_what_they_look_like():
     examples = text[text.index("Which examples?") :]
     assert "No row of june looks like may." in examples
     assert "No row of may looks like june." in examples
-    assert "No row is as common in one sample as in the other." in examples
-    assert "Rows that say nothing" not in examples
+    assert "No row is equally common in both samples." in examples
+    assert "Uninformative rows" not in examples
     shown = page[page.index('id="examples-section"') :]
     values = [float(value) for value in re.findall(r'data-sample="x" data-value="([^"]+)"', shown)]
     assert len(values) == 5
@@ -147,7 +146,7 @@ def test_what_repeats_it_has_the_design():
     c = ta.compare(X, X + 0.3 * rng.normal(size=(60, 2)) + 0.3, paired=True, **QUICK)
     text = Tags(report.render(c)).text
     assert "paired=True" in text
-    assert "relabellings of the pairs" in text
+    assert "permutations of the pairs" in text
     assert "permutation of pairs" in text
     assert c.to_dict()["settings"]["design"] == {"paired": True}
     assert "Labels of pairs were exchanged." in c.summary()
@@ -181,7 +180,7 @@ def test_pairs_that_are_not_looked_at_are_not_claimed():
     X, Y = rng.normal(size=(40, 64)), rng.normal(size=(40, 64))
     Y[:, 1] = Y[:, 0]
     text = Tags(report.render(ta.compare(X, Y, **QUICK))).text
-    assert "2,000 of 2,016 pairs of columns were looked at, those that depend most on each other" in text
+    assert "2,000 of 2,016 pairs of columns were examined, those that depend most on each other" in text
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "witness", "deep", "full"])
@@ -199,7 +198,7 @@ def test_every_learned_test_has_a_report(kernel):
 
 def test_weights_of_learned_tests(learned_table, learned_images):
     table, pictures = report.render(learned_table), report.render(learned_images)
-    assert "What did the kernel learn to look at?" in table
+    assert "Which columns did the kernel learn to weight?" in table
     assert table.count('class="weight"') == len(learned_table.weights.names)
     assert "Heat map of the weights of 12 × 12 pixels" in pictures
 
@@ -246,7 +245,7 @@ def test_many_rows_and_columns_fit_into_two_megabytes():
 def test_a_failure_leaves_what_was_there(images, tmp_path, monkeypatch):
     path = tmp_path / "report.html"
     path.write_text("before")
-    for place in ("tellapart.report.page.pairs", "tellapart._util.files.os.replace"):
+    for place in ("tellapart.report.comparison.pairs_block", "tellapart._util.files.os.replace"):
         with monkeypatch.context() as patch:
             patch.setattr(place, lambda *_: 1 / 0)
             with pytest.raises(ZeroDivisionError):
@@ -273,7 +272,7 @@ def test_ticks_are_round_and_inside():
 
 def test_yes_and_no_are_called_so_everywhere(table):
     known = next(one for one in table.columns if one.name == "member")
-    values = values_of(table.x, "member")
+    values = table.x.values_of("member")
     assert values is not None
     assert values.levels == ("no", "yes")
     assert known.description.startswith("yes ")

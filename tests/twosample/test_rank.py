@@ -111,7 +111,7 @@ def test_measures_that_disagree_are_said():
     found = ta.rank(real, models, rng=0)
     assert any("Bandwidths disagree" in note for note in found.disagreements)
     assert set(found.disagreements) <= set(found.notes)
-    assert "Two at a time (asymptotic):" in found.summary()  # there is nothing to adjust for
+    assert "Two at a time (asymptotic p-values):" in found.summary()  # there is nothing to adjust for
     assert {scale.order[0] for scale in found.scales} == {"coarse", "shifted"}
 
 

@@ -23,6 +23,47 @@ def number(value: float) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+def signed(value: float) -> str:
+    """A number with its sign.
+
+    >>> signed(0.31), signed(-0.0421), signed(0.0)
+    ('+0.31', '−0.042', '0')
+    """
+    if value == 0 or not math.isfinite(value):
+        return number(value)
+    return f"{value:+.2g}".replace("-", "−")
+
+
+def p_text(pvalue: float, smallest: float = 0.0) -> str:
+    """A p-value, with ≤ where it is the smallest that the test can give.
+
+    >>> p_text(0.001, smallest=0.001), p_text(0.0123), p_text(1e-200)
+    ('≤ 0.001', '0.0123', '< 1e-15')
+    """
+    if pvalue < 1e-15:
+        return "< 1e-15"
+    return f"≤ {pvalue:.3g}" if is_smallest(pvalue, smallest) else f"{pvalue:.3g}"
+
+
+def p_sentence(pvalue: float, smallest: float = 0.0) -> str:
+    """A p-value with the sign before it.
+
+    >>> p_sentence(0.001, smallest=0.001), p_sentence(0.2)
+    ('p ≤ 0.001', 'p = 0.2')
+    """
+    return with_sign(p_text(pvalue, smallest))
+
+
+def with_sign(text: str) -> str:
+    """The text of a p-value with the sign before it."""
+    return f"p {text}" if text[:1] in "≤<" else f"p = {text}"
+
+
+def is_smallest(pvalue: float, smallest: float) -> bool:
+    """Whether a p-value is the smallest that the test can give, up to rounding."""
+    return pvalue <= smallest * (1 + 1e-9)
+
+
 def percent(share: float) -> str:
     """A share for people.
 

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import argparse
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import groups
-from .errors import spell_notes, speller
 from .options import (
     add_compute,
     add_data,
     add_keep,
     check_names,
-    check_output,
     computing,
     names,
     number_in,
@@ -23,6 +20,7 @@ from .options import (
     seed,
 )
 from .output import say
+from .results import add_output, check_output, write_result
 
 if TYPE_CHECKING:
     from ..criticism import Comparison
@@ -75,9 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     learned.add_argument("--cross-fit", action="store_true", help="also learn on the other part, to test all rows")
     compute = add_compute(parser)
     compute.add_argument("--cost", action="store_true", help="print what a learned test would cost, and stop")
-    out = parser.add_argument_group("the output")
-    out.add_argument("--report", type=Path, metavar="FILE", help="write an HTML report")
-    out.add_argument("--json", metavar="FILE", help="write all numbers as JSON; - for standard output")
+    out = add_output(parser, "what differs, how much, and in which rows")
     out.add_argument("--fail-on-difference", action="store_true", help="exit with code 1 if the samples differ")
     out.add_argument(
         "--fail-auc",
@@ -91,7 +87,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="E",
         help="exit with code 1 if a named column or pair has such an effect",
     )
-    out.add_argument("--quiet", action="store_true", help="print nothing but errors")
     parser.set_defaults(parser=parser)
 
 
@@ -99,12 +94,9 @@ def run(options: argparse.Namespace) -> int:
     """Compare, write the report and the numbers, print the summary."""
     from .. import criticism
     from .._util.errors import InputError
-    from .._util.files import atomic_write_text
 
     if options.by is not None or options.B is None:
         return groups.run(options)
-    to_stdout = options.json == "-"
-    # Better to fail now than after the work.
     check_output(options, {"A": options.A, "B": options.B})
     x, y = options.A, options.B
     if options.names is not None and len(options.names) != 2:
@@ -152,17 +144,7 @@ def run(options: argparse.Namespace) -> int:
         keep_columns=options.keep_columns,
         **settings,
     )
-    # The verdict first: whatever goes wrong with the files, it is not lost.
-    if to_stdout:
-        say(found.to_json())
-    elif not options.quiet:
-        say(spell_notes(found.summary(speller(options.parser)), options.parser, found.notes))
-    if options.json is not None and not to_stdout:
-        atomic_write_text(options.json, found.to_json() + "\n")
-    if options.report is not None:
-        found.to_html(options.report, options.command)
-        if not options.quiet and not to_stdout:
-            say(f"Report: {options.report}")
+    write_result(options, found)
     return int(fails(options, found))
 
 

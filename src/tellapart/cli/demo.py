@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from .options import add_threads, check_page, seed, set_threads
+from .options import add_threads, seed, set_threads
 from .output import say
+from .results import check_page
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
-import shlex
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from typing import Any
 
-from .._util.errors import InputError, Note, OutputError, spell_keyword
+from .._util.errors import InputError, OutputError, spell_keyword
+from .._util.spelling import flag_of, spell_flag
 from .._util.text import printable
-
-#: Arguments of the library whose flags have another name.
-_FLAGS = {"rng": "--seed", "labels": "--by"}
 
 
 def explain(error: Exception, parser: argparse.ArgumentParser) -> str:
@@ -41,46 +38,11 @@ def speller(parser: argparse.ArgumentParser) -> Callable[[str, Any], str]:
     flags = parser._option_string_actions
 
     def spell(name: str, value: Any) -> str:
-        flag = _FLAGS.get(name, f"--{name.replace('_', '-')}")
-        if flag in flags:
+        if flag_of(name) in flags:
             return spell_flag(name, value)
         return f"--set {name}={value}" if "--set" in flags and value is not ... else spell_keyword(name, value)
 
     return spell
-
-
-def spell_flag(name: str, value: Any) -> str:
-    """An argument of the library as it is written on the command line; Ellipsis stands for whatever the user likes.
-
-    >>> spell_flag("max_rows", 1000), spell_flag("image_size", (28, 28)), spell_flag("cross_fit", True)
-    ('--max-rows 1000', '--image-size 28x28', '--cross-fit')
-    >>> spell_flag("drop", ["id", "full name"]), spell_flag("columns", ...)
-    ("--drop 'id,full name'", '--columns')
-    """
-    flag = _FLAGS.get(name, f"--{name.replace('_', '-')}")
-    if value is ... or value is True:
-        return flag
-    return f"{flag} {shlex.quote(_spell_value(value))}"
-
-
-def spell_notes(summary: str, parser: argparse.ArgumentParser, notes: Iterable[str]) -> str:
-    """A summary in which those of ``notes`` that name arguments call them as the flags of ``parser``.
-
-    A note is a line of the summary, alone or after "Note: ".
-    """
-    spell = speller(parser)
-    spelled = {str(note): note.message(spell) for note in notes if isinstance(note, Note)}
-    spelled |= {f"Note: {note}": f"Note: {text}" for note, text in spelled.items()}
-    return "\n".join(spelled.get(line, line) for line in summary.split("\n"))
-
-
-def _spell_value(value: Any) -> str:
-    """Sizes as 28x28, lists of names with commas, anything else as it is."""
-    if isinstance(value, str) or not isinstance(value, Sequence):
-        return str(value)
-    if all(isinstance(part, int) for part in value):
-        return "x".join(map(str, value))
-    return ",".join(f'"{part}"' if "," in str(part) else str(part) for part in value)
 
 
 def _one_line(text: str) -> str:

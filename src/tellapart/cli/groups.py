@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 import warnings
 from dataclasses import replace
 
-from .errors import spell_notes
-from .options import check_output, computing, existing, reading, refuse_ignored
-from .output import say
+from .options import computing, existing, reading, refuse_ignored
+from .results import check_output, write_result
 
 #: Options of `compare` that are for two samples.
 _OF_TWO = (
@@ -30,10 +28,8 @@ _OF_TWO = (
 
 
 def run(options: argparse.Namespace) -> int:
-    """Compare all groups of a table, write the page and the numbers, print the summary."""
+    """Compare all groups of a table, print the summary, write the numbers and the page."""
     from .._util.errors import InputError
-    from .._util.files import atomic_write_text
-    from ..report import groups
     from ..stats.pvalues import check_level
     from ..twosample import k_sample_test
 
@@ -55,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
     check_level(options.alpha)
     check_output(options, {"A": options.A})
     with warnings.catch_warnings():
-        # What it warns of is among the notes of the summary.
+        # The notes of the summary say the same.
         warnings.simplefilter("ignore", UserWarning)
         found = k_sample_test(
             existing(options.A),
@@ -68,17 +64,5 @@ def run(options: argparse.Namespace) -> int:
             **reading(options),
             **computing(options),
         )
-    verdict = {"differ": found.reject(options.alpha), "alpha": options.alpha, "pvalue": found.pvalue}
-    text = json.dumps(verdict | found.to_dict())
-    if options.json == "-":
-        say(text)
-    elif not options.quiet:
-        say(spell_notes(found.summary(options.alpha), options.parser, found.notes))
-    if options.json not in (None, "-"):
-        atomic_write_text(options.json, text + "\n")
-    if options.report is not None:
-        notes = (spell_notes(note, options.parser, [note]) for note in found.notes)
-        groups.write(replace(found, notes=tuple(notes)), options.report, options.by, options.alpha, options.command)
-        if not options.quiet and options.json != "-":
-            say(f"Report: {options.report}")
+    write_result(options, replace(found, by=options.by), alpha=options.alpha)
     return int(options.fail_on_difference and found.reject(options.alpha))

@@ -13,7 +13,6 @@ from typing import Any, NoReturn
 
 from .._util.text import printable
 from .features import add_features, make_features
-from .paths import Paths, check_distinct
 
 #: Digits that a whole number may have.
 _DIGITS = 30
@@ -189,71 +188,6 @@ def computing(options: argparse.Namespace) -> dict[str, Any]:
     progress = False if options.quiet else None
     known = ("max_memory", "threads", "cluster")
     return {name: getattr(options, name) for name in known} | {"progress": progress}
-
-
-def add_output(parser: argparse.ArgumentParser, report: str) -> argparse._ActionsContainer:
-    """Where to write what was found."""
-    out = parser.add_argument_group("the output")
-    out.add_argument("--report", type=Path, metavar="FILE", help=f"write an HTML page: {report}")
-    out.add_argument("--json", metavar="FILE", help="write all numbers as JSON; - for standard output")
-    out.add_argument("--quiet", action="store_true", help="print nothing but errors")
-    return out
-
-
-def check_output(options: argparse.Namespace, inputs: Paths, outputs: Paths | None = None) -> None:
-    """Raise, before the work, where its results could not be written, or would overwrite what is read.
-
-    Parameters
-    ----------
-    options
-        Of which ``report``, ``json`` and ``features`` are looked at where there are such.
-    inputs, outputs
-        Further files that are read and written, by what names them on the command line.
-    """
-    from .._util.files import check_writable
-
-    kind, _, path = (getattr(options, "features", None) or "").partition(":")
-    page, numbers = getattr(options, "report", None), getattr(options, "json", None)
-    check_distinct(
-        {**inputs, f"--features {kind}": path or None}, {**(outputs or {}), "--report": page, "--json": numbers}
-    )
-    if page is not None:
-        from .. import report
-
-        report.check_installed()
-        check_page(page)
-    if numbers not in (None, "-"):
-        check_writable(numbers, "The JSON file")
-
-
-def check_page(path: Path) -> None:
-    """Complain, before the work, about a page that could not be written, or whose name says that it is no page."""
-    from .._util.errors import InputError
-    from .._util.files import check_writable
-
-    if path.suffix.lower() not in ("", ".html", ".htm"):
-        raise InputError(
-            "wrong-suffix", f"The report is an HTML page, but {str(path)!r} ends in {path.suffix}. Call it .html."
-        )
-    check_writable(path, "The report")
-
-
-def write_output(options: argparse.Namespace, found: Any, summary: str) -> None:
-    """Print the summary of a result unless that is not wanted, and write its page and its numbers."""
-    from .._util.files import atomic_write_text
-    from .output import say
-
-    # The verdict first: whatever goes wrong with a file, it is not lost.
-    if not options.quiet and options.json != "-":
-        say(summary)
-    if options.report is not None:
-        found.to_html(options.report, options.command)
-        if not options.quiet and options.json != "-":
-            say(f"Report: {options.report}")
-    if options.json == "-":
-        say(found.to_json())
-    elif options.json is not None:
-        atomic_write_text(options.json, found.to_json() + "\n")
 
 
 def existing(given: str) -> Any:

@@ -5,21 +5,18 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from .errors import spell_notes
 from .options import (
     add_keep,
-    add_output,
     add_reading,
     check_names,
-    check_output,
     count,
     existing,
     names,
     reading,
     refuse_ignored,
     seed,
-    write_output,
 )
+from .results import add_output, check_output, write_result
 
 _EXAMPLES = """\
 examples:
@@ -78,7 +75,7 @@ def run(options: argparse.Namespace) -> None:
         progress=False if options.quiet else None,
         **reading(options) | {"max_rows": options.max_rows or 10_000},
     )
-    write_output(options, found, spell_notes(found.summary(), options.parser, found.notes))
+    write_result(options, found)
 
 
 def _names(options: argparse.Namespace) -> list[str]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from .errors import spell_notes
-from .options import add_reading, check_output, count, existing, names, reading, seed
+from .errors import speller
+from .options import add_reading, count, existing, names, reading, seed
 from .output import say
+from .results import check_output
 
 _EXAMPLES = """\
 examples:
@@ -44,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Fit and save."""
     from .._util.files import check_writable
+    from .._util.spelling import spell_note
     from ..twosample import Reference
 
     check_output(options, {"X": options.X}, {"--out": options.out})
@@ -63,4 +65,4 @@ def run(options: argparse.Namespace) -> None:
         kept = len(fitted.contents.rows)
         say(f"{options.out}: a reference of {len(fitted):,} rows, of which {kept:,} are kept in it.")
         for note in fitted.contents.notes:
-            say(spell_notes(f"Note: {note}", options.parser, [note]))
+            say(f"Note: {spell_note(note, speller(options.parser))}")

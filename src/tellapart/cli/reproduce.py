@@ -7,8 +7,9 @@ from importlib import import_module
 from inspect import signature
 from pathlib import Path
 
-from .options import add_threads, check_output, count, set_threads
+from .options import add_threads, count, set_threads
 from .output import say
+from .results import check_output
 
 EXPERIMENTS = {
     "paper": "everything that takes minutes, and the page of the whole paper from what there is",

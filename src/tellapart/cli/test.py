@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 import warnings
 
-from .errors import spell_notes
-from .options import add_compute, add_data, add_keep, check_output, computing, count, reading, seed
-from .output import say
+from .options import add_compute, add_data, add_keep, computing, count, reading, seed
+from .results import add_output, check_output, write_result
 
 _EXAMPLES = """\
 examples:
@@ -37,26 +35,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     test.add_argument("--strata", metavar="COLUMN", help="compare only rows with the same value here")
     test.add_argument("--paired", action="store_true", help="row i of A and row i of B belong together")
     add_compute(parser)
-    out = parser.add_argument_group("the output")
-    out.add_argument("--json", metavar="FILE", help="write all numbers as JSON; - for standard output")
+    out = add_output(parser, "the test, its columns and how it was computed")
     out.add_argument("--fail-on-difference", action="store_true", help="exit with code 1 if the samples differ")
-    out.add_argument("--quiet", action="store_true", help="print nothing but errors")
     parser.set_defaults(parser=parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Test, write the numbers, print the summary."""
-    from .._util.files import atomic_write_text
+    """Test, print the summary, write the numbers and the page."""
     from ..stats.pvalues import check_level, check_reach
     from ..twosample import two_sample_test
 
     check_level(options.alpha)
     check_reach(options.permutations, options.alpha)
-    to_stdout = options.json == "-"
-    # Better to fail now than after the work.
     check_output(options, {"A": options.A, "B": options.B})
     with warnings.catch_warnings():
-        # What it warns of is among the notes of the summary.
+        # The notes of the summary say the same.
         warnings.simplefilter("ignore", UserWarning)
         found = two_sample_test(
             options.A,
@@ -70,14 +63,5 @@ def run(options: argparse.Namespace) -> int:
             **reading(options),
             **computing(options),
         )
-    # The verdict first: whatever goes wrong with the file, it is not lost.
-    if not options.quiet and not to_stdout:
-        say(spell_notes(found.summary(options.alpha), options.parser, found.notes))
-    if options.json is not None:
-        verdict = {"differ": found.reject(options.alpha), "alpha": options.alpha, "pvalue": found.pvalue}
-        text = json.dumps(verdict | found.to_dict())
-        if to_stdout:
-            say(text)
-        else:
-            atomic_write_text(options.json, text + "\n")
+    write_result(options, found, alpha=options.alpha)
     return int(options.fail_on_difference and found.reject(options.alpha))

@@ -8,8 +8,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-from .options import add_threads, check_output, count, image_size, seed, set_threads
+from .options import add_threads, count, image_size, seed, set_threads
 from .output import say
+from .results import check_output
 
 #: The models (`tellapart.generative.MODELS`, without importing it).
 MODELS = ("gmmn", "t-gmmn", "feature-matching", "improved-gan", "adversarial")

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Callable
 from contextlib import nullcontext
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from .errors import explain, spell_notes
+from .errors import explain, speller
 from .features import add_features, make_features
-from .options import add_output, check_output, count, existing, refuse_ignored, seed, write_output
+from .options import count, existing, refuse_ignored, seed
 from .output import complain
+from .results import add_output, check_output, write_result
 
 if TYPE_CHECKING:
     from ..twosample import BatchRecord, Monitor, Reference
@@ -149,8 +151,8 @@ def run(options: argparse.Namespace) -> int:
             if found:
                 if options.prometheus is not None:
                     atomic_write_text(options.prometheus, monitor.to_prometheus(stream=options.prometheus.stem))
-                lines = "\n".join(_told(monitor, found, before))
-                write_output(options, monitor, spell_notes(lines, options.parser, found[-1].notes))
+                lines = _describe_batches(monitor, found, before, speller(options.parser))
+                write_result(options, monitor, summary="\n".join(lines))
     return 2 if refused else int(options.fail_on_difference and any(one in monitor.alarms for one in found))
 
 
@@ -189,26 +191,39 @@ def _load(options: argparse.Namespace) -> Reference:
     return reference
 
 
-def _told(monitor: Monitor, found: list[BatchRecord], before: int) -> list[str]:
-    """What there is to say of each file of this call, and how many batches there are.
+def _columns(record: BatchRecord, most: int | None) -> list[str]:
+    """The columns of a batch that differ, one line each."""
+    from .._util.view import View
+    from ..report.text import render_text
+    from ..twosample.batches import columns_table
 
-    Batches of an earlier call have numbers below ``before``: they are told as they were recorded.
+    table = columns_table(record)
+    return [] if table is None else render_text(View.of(table)).split("\n")[1:][:most]
+
+
+def _describe_batches(
+    monitor: Monitor, found: list[BatchRecord], before: int, spell: Callable[[str, Any], str]
+) -> list[str]:
+    """Describe the batch of each file of this call, and count all batches.
+
+    Batches of an earlier call have numbers below ``before``: they are described as they were recorded.
     """
-    from ..twosample.batches import list_columns
+    from .._util.view import View, notes
+    from ..report.text import render_text
 
-    said: list[str] = []
+    lines: list[str] = []
     seen: set[int] = set()
     for one in found:
         if one.number < before or one.number in seen:
-            said.append(f"{one.name}: known already, and not counted again. It was:")
+            lines.append(f"{one.name}: known already, and not counted again. It was:")
         seen.add(one.number)
-        said.append(monitor.describe(one))
-        said += list_columns(one) if one is found[-1] else list_columns(one, most=_FEW)
-    notes = [f"Note: {note}" for note in found[-1].notes]
-    if any(map(monitor.is_for_later, found)):
-        notes.append(
+        lines.append(monitor.describe(one))
+        lines += _columns(one, None if one is found[-1] else _FEW)
+    remarks = [render_text(View.of(notes(found[-1].notes, prefix="Note: ")), spell)] if found[-1].notes else []
+    if any(map(monitor.is_pending, found)):
+        remarks.append(
             "Note: with --control anytime a batch that differs is no alarm before the next ones confirm it. For an "
             "alarm on a single batch give --control fwer or fdr (and another --state), or leave --state out. "
             f"{monitor.bets.left:,} rows of the reference are left to bet on: the fewer, the slower."
         )
-    return [*said, monitor.count(), *notes]
+    return [*lines, monitor.count(), *remarks]

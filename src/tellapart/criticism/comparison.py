@@ -1,19 +1,16 @@
-"""What a comparison found: whether two samples differ, how sure that is, how much, and where."""
+"""The result of `compare`: whether two samples differ, how sure that is, how much, and where."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from os import PathLike
 from typing import Any
 
-from .._util.errors import spell_keyword
-from .._util.numbers import percent
-from .._util.schema import stamp
-from .._util.shown import Shown
+from .._util.errors import Note
+from .._util.numbers import is_smallest, number, p_text, percent
 from .._util.text import shorten
+from .._util.view import Column, Facts, Figure, Headline, Row, Table, View, facts, notes
 from ..data import Encoding, Sample, Source
 from ..data.arrays import Array
 from ..data.names import quote_names
@@ -21,8 +18,10 @@ from ..data.notices import Notice, NoticeKind
 from ..engine import Compute, MemoryLike, computing
 from ..kernels import Kernel
 from ..stats.pvalues import rejects
-from ..twosample import Finding, Findings, LearnedTest, TwoSampleResult
-from ..twosample.findings import FAMILIES, FamilyResult
+from ..twosample import Findings, LearnedTest, TwoSampleResult
+from ..twosample.findings import FamilyResult, distinct_names
+from ..twosample.result import Result
+from ..twosample.views import families_table, findings_table, headline, null_figure, witness_figure
 from .exemplars import Exemplar, exemplars, row_numbers, where
 from .separability import separability_grade
 from .settings import Settings
@@ -31,13 +30,14 @@ from .weights import Weights
 
 Interval = tuple[float, float]
 
-_HALVES = " (found on one half of the rows, counted on the other)"
-#: Findings and slices that a summary shows; rows that it names of a cluster, and how much of what they are called.
+#: Members of a slice in the JSON form; rows of a cluster that are named, and characters of their names.
 _SHOWN, _LIKE, _ITEM = 8, 3, 60
+#: What is to be known before the answer.
+_FIRST = ("same data", "shared rows")
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison(Shown):
+class Comparison(Result):
     """The outcome of `compare`: whether two samples differ, how sure that is, how much, and where.
 
     Attributes
@@ -74,6 +74,8 @@ class Comparison(Shown):
     seconds
         How long it took.
     """
+
+    json_name = "comparison"
 
     test: TwoSampleResult | LearnedTest
     alpha: float
@@ -163,6 +165,11 @@ class Comparison(Shown):
         return row_numbers(self.y)
 
     @property
+    def seed(self) -> int:  # type: ignore[override]
+        """Pass it as ``rng`` to reproduce the comparison."""
+        return self.settings.seed
+
+    @property
     def pvalue(self) -> float:
         """The p-value of the test; with swapped halves, that of both together."""
         return self.test.pvalue
@@ -175,7 +182,7 @@ class Comparison(Shown):
     @property
     def at_floor(self) -> bool:
         """Whether the p-value is as small as it can be."""
-        return self.pvalue <= self.min_pvalue * (1 + 1e-9)
+        return is_smallest(self.pvalue, self.min_pvalue)
 
     @property
     def permutations(self) -> int:
@@ -238,66 +245,141 @@ class Comparison(Shown):
         return exemplars(self.x, self.y, self.witness_x, self.witness_y, count, self.items)
 
     def verdict(self) -> str:
-        """A sentence: whether the samples differ, with the p-value."""
-        word = "The samples differ" if self.reject() else f"No difference is seen at level {self.alpha:g}"
-        return f"{word} ({self.pvalue_text()}, {self.permutations} permutations)."
+        """One sentence: whether the samples differ, with the p-value."""
+        return str(self._headline(self.alpha))
 
-    def pvalue_text(self, pvalue: float | None = None) -> str:
-        """A p-value for people (by default that of the test), such as ``"p ≤ 0.001"`` where it cannot be smaller."""
-        p = self.pvalue if pvalue is None else pvalue
-        return f"p ≤ {self.min_pvalue:.3g}" if p <= self.min_pvalue * (1 + 1e-9) else f"p = {p:.3g}"
-
-    def summary(self, spell: Callable[[str, Any], str] = spell_keyword) -> str:
-        """The verdict, what is noticed first, how large the difference is and where, in a few lines of text.
-
-        ``spell`` writes arguments, for those who do not call this from Python.
-        """
-        low, high = self.auc_interval
-        lines = [
-            *(f"First: {notice.text}" for notice in self.noticed if notice.kind in ("same data", "shared rows")),
-            self.verdict(),
-            f"Separability (AUC of the witness): {self.auc:.3f} [{low:.3f}, {high:.3f}], {self.separability_grade} "
-            f"separable. {self._distance_text()}",
-        ]
-        if self.over_strata:
-            lines.append(self.over_strata)
-        if self.families:
-            views = (f"{FAMILIES[name]} {self.pvalue_text(one.pvalue)}" for name, one in self.families.items())
-            lines.append(f"Each view by itself: {'; '.join(views)}.")
-        single = "Pixels" if self.settings.kind == "images" else "Columns"
-        for what, found in ((single, self.differing_columns()), ("Pairs of columns", self.differing_pairs())):
-            lines += _listed(f"{what} that differ", [self.describe(one) for one in found])
-        lines += _listed(
-            f"Kinds of rows that differ in number{_HALVES}", [self.describe(one) for one in self.differing_slices]
+    def view(self, alpha: float | None = None) -> View:
+        """The result as blocks of plain data, which summaries, cards, pages and plots are rendered from."""
+        alpha = self.alpha if alpha is None else alpha
+        reject = self.reject(alpha)
+        first = [one.text for one in self.noticed if one.kind in _FIRST]
+        others = [one.text for one in self.noticed if one.kind not in _FIRST]
+        return View.of(
+            notes(first, prefix="First: "),
+            self._headline(alpha),
+            self._size(),
+            families_table(self.families, self.min_pvalue),
+            findings_table(
+                self.columns,
+                alpha=self.column_alpha(alpha),
+                reject=reject,
+                smallest=self.min_pvalue,
+                what="Pixels" if self.settings.kind == "images" else "Columns",
+                anchor="columns",
+            ),
+            findings_table(
+                self.pairs if self.differing_pairs(alpha) else (),
+                alpha=alpha / 2,
+                reject=True,
+                smallest=self.min_pvalue,
+                what="Pairs of columns",
+                one="pair",
+                anchor="pairs",
+            ),
+            self._slices_table(),
+            self.weights.table(anchor="weights") if self.learned and self.weights and reject else None,
+            notes([self._how(), *others, *self.advice(), *self.notes]),
         )
-        if self.reject() and self.learned is not None and self.weights is not None:
-            leading = ", ".join(f"{name} {weight:.3f}" for name, weight in self.weights.leading())
-            lines.append(f"Largest weights: {leading}.")
-        lines.append(self._how())
-        others = (notice.text for notice in self.noticed if notice.kind not in ("same data", "shared rows"))
-        return "\n".join([*lines, *others, *self.advice(spell), *self.notes])
 
-    def advice(self, spell: Callable[[str, Any], str] = spell_keyword) -> list[str]:
-        """What can be done about columns that were left out, in sentences."""
-        said = []
+    def _headline(self, alpha: float) -> Headline:
+        return headline(
+            self.pvalue,
+            self.min_pvalue,
+            self.permutations,
+            self.reject(alpha),
+            alpha,
+            samples=distinct_names(self.names),
+        )
+
+    def _size(self) -> Facts:
+        """How well the samples can be told apart, and how far apart they are."""
+        low, high = self.auc_interval
+        name = f"{self.distance_name[0].upper()}{self.distance_name[1:]}"
+        interval = "" if self.distance_interval is None else " [{}, {}]".format(*map(number, self.distance_interval))
+        return facts(
+            (
+                "Separability (AUC of the witness)",
+                f"{self.auc:.3f} [{low:.3f}, {high:.3f}], {self.separability_grade} separable",
+            ),
+            (name, f"{number(self.distance)}{interval}"),
+            ("Strata", self.over_strata) if self.over_strata else None,
+        )
+
+    def _slices_table(self) -> Table | None:
+        if not self.slices:
+            return None
+        found = self.differing_slices
+        return Table(
+            title="Kinds of rows",
+            strong_title="Kinds of rows that differ in number (found on one half of the rows, counted on the other)",
+            columns=(Column("kinds of rows", "name"), Column("shares"), Column("adjusted p", "p")),
+            rows=tuple(
+                Row.of(
+                    f"{one.text}{'' if one.conditions else f' ({self._like(one)})'}",
+                    self._shares(one),
+                    p_text(one.pvalue, self.min_pvalue),
+                    strong=one in found,
+                )
+                for one in self.slices
+            ),
+            total=len(self.slices),
+            strong_total=len(found),
+            instead="" if self.reject() else f"Kinds of rows: {len(self.slices):,} were counted; none is named.",
+            anchor="slices",
+        )
+
+    def _shares(self, one: Slice) -> str:
+        times = f", ×{one.ratio:.2g}" if math.isfinite(one.ratio) else ""
+        return f"{percent(one.share_x)} of {self.names[0]}, {percent(one.share_y)} of {self.names[1]}{times}"
+
+    def null_figure(self, alpha: float | None = None, bins: int | None = None) -> Figure:
+        """The statistic and its null distribution; with swapped halves, those of the half with the smaller p-value."""
+        alpha = self.alpha if alpha is None else alpha
+        halves = 1 if self.learned is None else len(self.learned.halves)
+        test = self.test.leading.test if isinstance(self.test, LearnedTest) else self.test
+        return null_figure(
+            test.null_distribution,
+            test.statistic,
+            test.threshold(alpha / halves),
+            test.pvalue,
+            name=test.statistic_name,
+            alpha=alpha / halves,
+            unit=self.permuted_unit if self.learned is None else f"tested {self.permuted_unit}",
+            bins=bins,
+            remark="The half with the smaller p-value is shown; the level is halved, since two are tested."
+            if halves > 1
+            else "",
+        )
+
+    def witness_figure(self, bins: int | None = None) -> Figure:
+        """The witness function in both samples."""
+        names = distinct_names(self.names)
+        return witness_figure(
+            self.witness_x,
+            self.witness_y,
+            names,
+            bins,
+            title="How far apart are they?",
+            caption=f"The witness function assigns a number to each row: high where {names[0]} has more such rows, low "
+            f"where {names[1]} has. It was learned from other rows than those it is shown for. Dashed: the means. The "
+            "less the two overlap, the better the samples can be told apart.",
+        )
+
+    def advice(self) -> list[Note]:
+        """What can be done about columns that were left out."""
+        advice = []
         counted, texts = self._left_out("identifier", "date"), self._left_out("free text")
         if counted:
-            said.append(f"To compare {quote_names(counted)} nevertheless, give {spell('keep_columns', counted)}.")
+            names = quote_names(counted)
+            text = f"{names} can be compared nevertheless."
+            advice.append(Note("column-left-out", text, "Give {keep_columns}.", keep_columns=counted))
         if texts and self.items is None:
-            said.append(f"To see {texts[0]!r} beside the examples, give {spell('items', texts[0])}.")
-        return said
+            shown = f"{texts[0]!r} can be shown next to the examples."
+            advice.append(Note("free-text-left-out", shown, "Give {items}.", items=texts[0]))
+        return advice
 
     def _left_out(self, *kinds: NoticeKind) -> list[str]:
         return [name for one in self.noticed if one.left_out and one.kind in kinds for name in one.columns]
-
-    def describe(self, one: Finding | Slice) -> str:
-        """A column, a pair or a slice in words, with its p-value."""
-        if isinstance(one, Finding):
-            return f"{one.name}: {one.description}, {self.pvalue_text(one.pvalue)}"
-        times = f", ×{one.ratio:.2g}" if math.isfinite(one.ratio) else ""
-        shares = f"{percent(one.share_x)} of {self.names[0]}, {percent(one.share_y)} of {self.names[1]}"
-        like = "" if one.conditions else f" ({self._like(one)})"
-        return f"{one.text}{like}: {shares}{times}, {self.pvalue_text(one.pvalue)}"
 
     def _like(self, one: Slice) -> str:
         """The most typical rows of a cluster, by what the user calls them."""
@@ -305,11 +387,6 @@ class Comparison(Shown):
         sample, members = (self.x, self.y)[k], (one.members_x, one.members_y)[k][:_LIKE].tolist()
         called = [where(sample, i) if self.items is None else shorten(str(self.items[k][i]), _ITEM) for i in members]
         return f"like {', '.join(called)} of {self.names[k]}"
-
-    def _distance_text(self) -> str:
-        name = f"{self.distance_name[0].upper()}{self.distance_name[1:]}"
-        interval = "" if self.distance_interval is None else " [{:.3g}, {:.3g}]".format(*self.distance_interval)
-        return f"{name} {self.distance:.3g}{interval}."
 
     def _how(self) -> str:
         first, second = self.names
@@ -333,10 +410,9 @@ class Comparison(Shown):
             )
         return text
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything a program may want to know, as plain Python values."""
+    def _json_fields(self) -> dict[str, Any]:
         settings = self.settings.to_dict()
-        return stamp("comparison") | {
+        return {
             "pvalue": self.pvalue,
             "min_pvalue": self.min_pvalue,
             "permutations": self.permutations,
@@ -345,13 +421,13 @@ class Comparison(Shown):
             "alpha": self.alpha,
             "differ": self.reject(),
             "verdict": self.verdict(),
-            "names": list(self.names),
+            "names": self.names,
             "auc": self.auc,
-            "auc_interval": list(self.auc_interval),
+            "auc_interval": self.auc_interval,
             "distance": self.distance,
             "distance_name": self.distance_name,
-            "distance_interval": None if self.distance_interval is None else list(self.distance_interval),
-            "families": {name: vars(family) for name, family in self.families.items()},
+            "distance_interval": self.distance_interval,
+            "families": self.families,
             "columns": self.columns.to_list(),
             "pairs": self.pairs.to_list(),
             "named": {
@@ -360,15 +436,15 @@ class Comparison(Shown):
                 "slices": [one.text for one in self.differing_slices],
             },
             "slices": [one.to_dict() | self._members(one) for one in self.slices],
-            "noticed": [notice.to_dict() for notice in self.noticed],
-            "weights": None if self.weights is None else self.weights.to_dict(),
-            "exemplars": [exemplar.to_dict() for exemplar in self.exemplars()],
-            "rows": {"x": self.rows_x.tolist(), "y": self.rows_y.tolist()},
-            "witness": {"x": self.witness_x.tolist(), "y": self.witness_y.tolist()},
-            "notes": list(self.notes),
+            "noticed": self.noticed,
+            "weights": self.weights,
+            "exemplars": self.exemplars(),
+            "rows": {"x": self.rows_x, "y": self.rows_y},
+            "witness": {"x": self.witness_x, "y": self.witness_y},
+            "notes": self.notes,
             "settings": settings if self.kernel is None else settings | {"learned_kernel": repr(self.kernel)},
             "seconds": self.seconds,
-            "test": self.test.to_dict(),
+            "test": self.test,
         }
 
     def _members(self, one: Slice) -> dict[str, Any]:
@@ -378,22 +454,5 @@ class Comparison(Shown):
             "exemplars_y": self.rows_y[one.members_y[:_SHOWN]].tolist(),
         }
 
-    def to_json(self) -> str:
-        """What `to_dict` returns, as JSON."""
-        return json.dumps(self.to_dict(), allow_nan=False)
-
-    def to_html(self, path: str | PathLike[str], command: str | None = None) -> None:
-        """Write a report: one HTML file that needs nothing else."""
-        from ..report import write  # the report is made of results, not the other way round
-
-        write(self, path, command)
-
     def __repr__(self) -> str:
         return f"Comparison({self.verdict()} AUC = {self.auc:.3f})"
-
-
-def _listed(title: str, found: list[str]) -> list[str]:
-    if not found:
-        return []
-    more = [f"  … and {len(found) - _SHOWN} more"] if len(found) > _SHOWN else []
-    return [f"{title}:", *(f"  {one}" for one in found[:_SHOWN]), *more]

@@ -6,9 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from .._util.numbers import percent
-from .._util.shown import Shown
+from .._util.numbers import p_sentence, percent
+from .._util.view import Headline, View
 from ..data.arrays import Array
+from ..twosample.result import Displayed
 
 Relation: TypeAlias = Literal["≤", ">", "is", "is not"]
 
@@ -37,7 +38,7 @@ class Condition:
 
 
 @dataclass(frozen=True, eq=False)
-class Slice(Shown):
+class Slice(Displayed):
     """A kind of rows, and how many of them each sample has.
 
     Attributes
@@ -75,8 +76,13 @@ class Slice(Shown):
         """How many times as frequent it is in Y."""
         return self.share_y / self.share_x if self.share_x > 0 else math.inf if self.share_y > 0 else math.nan
 
+    def view(self, alpha: float | None = None) -> View:
+        """The slice with its share in each sample."""
+        shares = f"{percent(self.share_x)} of X, {percent(self.share_y)} of Y"
+        return View.of(Headline(text=self.text, evidence=f"{shares}, {p_sentence(self.pvalue)}"))
+
     def __str__(self) -> str:
-        return f"{self.text}: {percent(self.share_x)} → {percent(self.share_y)} (p = {self.pvalue:.3g})"
+        return f"{self.text}: {percent(self.share_x)} → {percent(self.share_y)} ({p_sentence(self.pvalue)})"
 
     def to_dict(self) -> dict[str, Any]:
         """All fields but the members, as plain Python values."""

@@ -10,15 +10,18 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .._util.shown import Shown
+from .._util.view import Column, Row, Table, View
 from ..data import Sample
 from ..data.arrays import Array
 from ..engine.compute import Compute
 from ..kernels import Kernel
 from ..learning import fitting
+from ..twosample.result import Displayed
 
 Pair: TypeAlias = tuple[Sample, Sample]
 
+#: Weights that a table lists.
+_LISTED = 500
 #: Rows at which, and rows of each sample from which, the slopes of a witness are computed.
 _SLOPES, _SLOPES_FROM = 500, 2000
 #: Rows of each sample at the most from which weights are computed again to see how stable they are.
@@ -38,7 +41,7 @@ _PIXEL_LEARNING = fitting.Settings(steps=150, patience=5, scan=False)
 
 
 @dataclass(frozen=True, eq=False)
-class Weights(Shown):
+class Weights(Displayed):
     """How much each coordinate carries of the difference; all together 1.
 
     Attributes
@@ -67,6 +70,16 @@ class Weights(Shown):
         """The largest weights with their names."""
         order = np.argsort(-self.values, kind="stable")[:count]
         return [(self.names[i], float(self.values[i])) for i in order]
+
+    def view(self, alpha: float | None = None) -> View:
+        """The largest weights as a table."""
+        return View.of(self.table())
+
+    def table(self, **others: Any) -> Table:
+        """The weights as a table, the largest first."""
+        rows = tuple(Row.of(name, f"{value:.3f}") for name, value in self.leading(_LISTED))
+        columns = (Column("column", "name"), Column("weight", "number"))
+        return Table(title="Largest weights", columns=columns, rows=rows, total=len(self.values), **others)
 
     def to_dict(self) -> dict[str, Any]:
         """Names, values, their ranges and what they mean, as plain Python values."""

@@ -55,6 +55,25 @@ _NESTED = (list, tuple, dict, set, frozenset, bytes, bytearray, complex, np.comp
 
 
 @dataclass(frozen=True, eq=False)
+class ColumnValues:
+    """The values of one column as the user knows them.
+
+    Attributes
+    ----------
+    numbers : array
+        Numbers, NaN where one is missing; for categories their codes, -1 where one is missing.
+    levels : tuple of str or None
+        The categories.
+    is_date : bool
+        Whether the numbers are days since 1970.
+    """
+
+    numbers: Array
+    levels: tuple[str, ...] | None = None
+    is_date: bool = False
+
+
+@dataclass(frozen=True, eq=False)
 class Column:
     """A column of one kind.
 
@@ -114,6 +133,14 @@ class Column:
         if self.kind != "number" or precision >= self.precision:
             return self
         return replace(self, values=round_array(self.values, precision), precision=precision)
+
+    def shown_values(self) -> ColumnValues:
+        """The values as the user knows them."""
+        if self.kind in ("number", "date"):
+            return ColumnValues(self.values, is_date=self.kind == "date")
+        if self.kind == "boolean":
+            return ColumnValues(np.where(np.isnan(self.values), -1, self.values).astype(int), ("no", "yes"))
+        return ColumnValues(np.asarray(self.values, int), tuple(self.levels))
 
     def cell(self, i: int) -> str:
         """The value of row ``i`` as text; what is missing is empty.

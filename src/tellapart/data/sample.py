@@ -20,6 +20,7 @@ from .arrays import (
     non_finite_error,
     too_large,
 )
+from .columns import ColumnValues
 
 Kind: TypeAlias = Literal["rows", "table", "images"]
 
@@ -64,6 +65,9 @@ class Display(Protocol):
     def take(self, rows: Any) -> Display:
         """Some of the rows, by position."""
 
+    def values_of(self, column: str) -> ColumnValues | None:
+        """The values of a column; None if it is not among those compared."""
+
 
 @dataclass(frozen=True)
 class Sample:
@@ -97,6 +101,19 @@ class Sample:
 
     def __len__(self) -> int:
         return len(self.values)
+
+    def values_of(self, column: str) -> ColumnValues | None:
+        """The values of a column as the user knows them; None if there is no such column.
+
+        Pixels and features have the values that were compared. The value of a pixel is the mean of its colors.
+        """
+        known = None if self.shown is None else self.shown.values_of(column)
+        if known is not None:
+            return known
+        places = [k for k, name in enumerate(self.columns or self.names or ()) if name == column]
+        if not places:
+            return None
+        return ColumnValues(self.values.flatten(1)[:, places].double().mean(1).cpu().numpy())
 
     @property
     def column_names(self) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from .._util.text import printable
 from .arrays import Array
-from .columns import Column
+from .columns import Column, ColumnValues
 from .content import Content
 from .options import ReadOptions
 from .sample import Kind, positions
@@ -105,6 +105,11 @@ class Source:
     def row(self, i: int) -> list[str] | Array:
         """Row ``i``, to be shown: strings for a table, uint8 for an image, else the numbers as they came."""
         return self.content.row(i)
+
+    def values_of(self, column: str) -> ColumnValues | None:
+        """The values of a column; None for images, and for columns that features were computed from."""
+        known = self.column(column)
+        return None if known is None else known.shown_values()
 
     def where(self, i: int) -> str:
         """Where row ``i`` came from: ``"row 17"``, or the file of an image."""

@@ -1,7 +1,7 @@
-"""Results for people and for programs: the one-file HTML report, pictures, cards in notebooks, the schema of JSON.
+"""Renderers of results: text, notebook cards, one-file HTML pages, plots; and the schema of their JSON form.
 
-`write` asks `page` for everything the page says, in the order in which it says it; the templates beside it lay that
-out. Plots are drawn as SVG whose colours are variables of the page, so that they follow its light and its dark theme.
+`Result.view` gives blocks of plain data. `text`, `card`, `page` and `plots` render them. Figures on pages are SVG whose
+colors are variables of the page, so that they follow its light and its dark theme.
 """
 
 from __future__ import annotations
@@ -13,41 +13,42 @@ from typing import TYPE_CHECKING, Any
 
 from .._util.extras import extra
 from .._util.files import atomic_write_text
-from .._util.schema import SCHEMA_VERSION
+from ..twosample.result import SCHEMA_VERSION
 
 if TYPE_CHECKING:
-    from ..criticism import Comparison
+    from ..twosample.result import Result
 
 __all__ = ["check_installed", "render", "schema", "write"]
 
 
 def check_installed() -> None:
-    """Complain where what a report needs is not installed."""
+    """Raise `ImportError` if a library that pages need is not installed."""
     for library in ("jinja2", "PIL.Image"):
         extra(library, group="report", what="The report")
 
 
-def write(comparison: Comparison, path: str | PathLike[str], command: str | None = None) -> None:
-    """Write the report; it appears whole or not at all.
+def write(result: Result, path: str | PathLike[str], command: str | None = None, *, alpha: float | None = None) -> None:
+    """Write the page of a result. It appears complete or not at all.
 
     Parameters
     ----------
-    comparison
-        What `tellapart.compare` found.
-    path
+    result : Result
+        What `tellapart.compare`, `tellapart.two_sample_test` or another test returned.
+    path : str or path-like
         The HTML file.
-    command
-        The command line that repeats the comparison; by default the report shows a call in Python.
+    command : str, optional
+        A command line that reproduces the result. By default the page of a comparison shows a call in Python.
+    alpha : float, optional
+        Significance level. By default that of the result, or 0.05.
     """
-    atomic_write_text(path, render(comparison, command))
+    atomic_write_text(path, render(result, command, alpha=alpha))
 
 
-def render(comparison: Comparison, command: str | None = None) -> str:
-    """The report as HTML."""
-    from .page import contents
-    from .sheets import render_sheet
+def render(result: Result, command: str | None = None, *, alpha: float | None = None) -> str:
+    """The page of a result as HTML; see `write`."""
+    from .page import render_page
 
-    return render_sheet("report.html", contents(comparison, command))
+    return render_page(result, command, alpha)
 
 
 def schema() -> dict[str, Any]:

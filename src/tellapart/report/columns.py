@@ -1,121 +1,78 @@
-"""Which columns differ: a table with small paired histograms, and a closer look at the first of them."""
+"""Which columns differ: a table with small paired histograms, and large ones of the first columns."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 
+from .._util.numbers import p_sentence, percent
 from ..criticism import Comparison
 from ..data.arrays import Array
-from .findings import Row, rows_of
+from ..twosample.views import MOST_FINDINGS, findings_table
+from .blocks import Bar, ColumnDetail, PicturedTable
 from .histograms import draw_shares
 from .svg import Axis, Markup, tag
 from .values import Counts, count_values, counts_of_finding
-from .words import clip, p_sentence, percent
+from .words import clip
 
-#: Columns in the page; of these, those seen at once; those with large pictures, where something differs and else.
-_MOST, SHOWN, _CLOSER, _CLOSER_WITHOUT = 500, 15, 6, 3
+#: Columns that are visible at first; columns with large pictures, if some differ and if none does.
+_SHOWN, _CLOSER, _CLOSER_WITHOUT = 15, 6, 3
 #: Size of a small histogram, and its bins.
 _WIDTH, _HEIGHT, _BINS = 150, 34, 24
 
 
-@dataclass(frozen=True)
-class Bar:
-    """A value, its shares in both samples, and how long its bars are in per cent of the longest."""
-
-    name: str
-    share_x: str
-    share_y: str
-    length_x: float
-    length_y: float
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A small picture of a column, with what stands at its two ends."""
-
-    drawing: Markup
-    low: str
-    high: str
-
-
-@dataclass(frozen=True)
-class Closer:
-    """A closer look at a column: its name, what to say beside it, a plot or bars, and a sentence."""
-
-    name: str
-    beside: str
-    plot: Markup | None
-    bars: tuple[Bar, ...]
-    caption: str
-
-
-@dataclass(frozen=True)
-class Columns:
-    """The section: rows with their pictures, how many columns are named, and how many are not in the page."""
-
-    lead: str
-    rows: list[tuple[Row, Picture | None]]
-    named: int
-    total: int
-    left_out: int
-    intervals: bool
-    closer: list[Closer]
-
-
-def columns(c: Comparison, names: tuple[str, str]) -> Columns:
-    """The section "Which columns differ?"."""
-    shown = c.columns[:_MOST]
-    reject = c.reject()
-    rows = rows_of(shown, c.column_alpha(), reject, c.min_pvalue)
+def columns_block(c: Comparison, names: tuple[str, str]) -> PicturedTable | None:
+    """The section "Which columns differ?"; None if there are no columns."""
+    table = findings_table(c.columns, alpha=c.column_alpha(), reject=c.reject(), smallest=c.min_pvalue)
+    if table is None:
+        return None
+    shown = c.columns[:MOST_FINDINGS]
     counts = [count_values(c.x, c.y, one.columns[0], _BINS) or counts_of_finding(one) for one in shown]
-    named = len(c.columns.below(c.column_alpha())) if reject else 0
-    first = [k for k, row in enumerate(rows) if row.named or not named]
-    closer = []
-    for k in first[: _CLOSER if named else _CLOSER_WITHOUT]:
-        closer.append(closer_look(c, shown[k].columns[0], p_sentence(shown[k].pvalue, c.min_pvalue), names))
-    return Columns(
-        lead=_lead(c, named, names),
-        rows=[
-            (row, None if one is None else picture(one, row.name, names)) for row, one in zip(rows, counts, strict=True)
-        ],
-        named=named,
-        total=len(c.columns),
-        left_out=len(c.columns) - len(shown),
-        intervals=any(row.interval for row in rows),
-        closer=[one for one in closer if one is not None],
+    pictures = (None if one is None else picture(one, f.name, names) for f, one in zip(shown, counts, strict=True))
+    differing = c.differing_columns()
+    first = differing[:_CLOSER] if differing else shown[:_CLOSER_WITHOUT]
+    closer = (column_detail(c, one.columns[0], p_sentence(one.pvalue, c.min_pvalue), names) for one in first)
+    intervals = any(one.interval for one in shown)
+    effect = replace(table.columns[2], name="effect, 95 % interval" if intervals else "effect")
+    return PicturedTable(
+        **vars(table)
+        | {
+            "section": "Which columns differ?",
+            "lead": _lead(c, len(differing), names),
+            "columns": (*table.columns[:2], effect, table.columns[3]),
+            "anchor": "columns",
+            "link": "Columns",
+            "shown": _SHOWN,
+            "pictures": tuple(pictures),
+            "closer": tuple(one for one in closer if one is not None),
+            "closer_lead": "The columns that differ most, as proportions of the rows of each sample."
+            if differing
+            else "The columns nearest to a difference, which may be chance, as proportions of the rows of each sample.",
+        }
     )
 
 
-def _lead(c: Comparison, named: int, names: tuple[str, str]) -> str:
-    total = len(c.columns)
+def _lead(c: Comparison, found: int, names: tuple[str, str]) -> str:
+    total, level = len(c.columns), c.column_alpha()
     if not c.reject():
-        return "Since the test as a whole found nothing, no column is named. What the table shows may be chance."
-    if not named:
+        return "Since the test as a whole does not reject, no column is named. What the table shows may be chance."
+    if not found:
         return (
-            f"No column is shown to differ by itself (adjusted p ≤ {c.column_alpha():.3g}): the difference lies in how "
-            "columns go together, or in several of them that are not sure one by one."
+            f"No column is shown to differ by itself (adjusted p ≤ {level:.3g}): the samples may differ in the "
+            "dependence between columns, or in several columns whose individual evidence is too weak."
         )
-    count = (
-        "The column differs."
-        if total == named == 1
-        else f"{named:,} of {total:,} columns {_verb(named)} by {_own(named)}."
-    )
+    if total == found == 1:
+        count = "The column differs."
+    else:
+        verb = "differs by itself" if found == 1 else "differ by themselves"
+        count = f"{found:,} of {total:,} columns {verb}."
     return (
-        f"{count} The adjusted p-values hold for all columns together: the chance that any column is named that does "
-        f"not differ is at most {percent(c.alpha)}, pairs included: a column is named from p = {c.column_alpha():.3g} "
-        f"down. Effects say how {names[1]} differs from {names[0]}."
+        f"{count} The adjusted p-values hold for all columns together: the probability that any column is named that "
+        f"does not differ is at most {percent(c.alpha)}, pairs included. Columns are named up to p = {level:.3g}. "
+        f"Effects say how {names[1]} differs from {names[0]}."
     )
 
 
-def _verb(count: int) -> str:
-    return "differs" if count == 1 else "differ"
-
-
-def _own(count: int) -> str:
-    return "itself" if count == 1 else "themselves"
-
-
-def picture(counts: Counts, name: str, names: tuple[str, str]) -> Picture | None:
+def picture(counts: Counts, name: str, names: tuple[str, str]) -> Markup | None:
     """Two small histograms, one over the other, or for few values pairs of bars."""
     if not len(counts.labels):
         return None
@@ -133,7 +90,8 @@ def picture(counts: Counts, name: str, names: tuple[str, str]) -> Picture | None
         ends = (counts.form(counts.ends[0]), counts.form(counts.ends[1]))
     view = f"0 0 {_WIDTH} {_HEIGHT}"
     drawing = tag("svg", *marks, viewBox=view, role="img", class_="spark", preserveAspectRatio="none")
-    return Picture(drawing, *ends)
+    low, high = (tag("span", end) for end in ends)
+    return Markup(drawing + tag("span", low, high, class_="ends", aria_hidden="true"))
 
 
 def _steps(heights: Array) -> str:
@@ -164,8 +122,8 @@ def _bars(shares: tuple[Array, Array], top: float, labels: tuple[str, ...], name
     return marks
 
 
-def closer_look(c: Comparison, name: str, beside: str, names: tuple[str, str]) -> Closer | None:
-    """A large picture of a column; None where there is no such column."""
+def column_detail(c: Comparison, name: str, subtitle: str, names: tuple[str, str]) -> ColumnDetail | None:
+    """A large picture of a column; None if there is no such column."""
     counts = count_values(c.x, c.y, name)
     if counts is None:
         return None
@@ -176,7 +134,7 @@ def closer_look(c: Comparison, name: str, beside: str, names: tuple[str, str]) -
             Bar(label, percent(float(p)), percent(float(q)), 100 * float(p) / longest, 100 * float(q) / longest)
             for label, p, q in zip(counts.labels, *counts.shares, strict=True)
         )
-        return Closer(name, beside, None, bars, said)
+        return ColumnDetail(name, subtitle, None, bars, said)
     axis = Axis(float(counts.edges[0]), float(counts.edges[-1]), form=counts.form)
     plot = draw_shares(counts.shares, counts.edges, axis, names, width=320, height=170)
-    return Closer(name, beside, plot.svg(f"Histograms of {name}. {said}"), (), said)
+    return ColumnDetail(name, subtitle, plot.svg(f"Histograms of {name}. {said}"), (), said)

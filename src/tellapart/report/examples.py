@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._util.numbers import number
 from ..criticism import Comparison, Exemplar
 from ..criticism.exemplars import where
 from ..data import Sample
 from . import pictures
-from .words import clip, number
+from .blocks import PictureBlock
+from .words import clip
 
 #: Rows of each sample at each level, and columns of a table.
 _IMAGES, _ROWS, _COLUMNS = 8, 5, 12
@@ -60,9 +62,9 @@ class Heading:
     title: str
 
 
-@dataclass(frozen=True)
-class Examples:
-    """All levels. Tables have headings, and ``left_out`` columns that are not shown."""
+@dataclass(frozen=True, kw_only=True)
+class ExamplesBlock(PictureBlock):
+    """Rows at all levels. Tables have headings, and ``left_out`` columns that are not shown."""
 
     kind: str
     levels: tuple[Level, ...]
@@ -71,10 +73,11 @@ class Examples:
     items: bool
     overlay: str
     sharp: bool
+    weighted: bool
 
 
-class Shower:
-    """Shows rows of a comparison, as images or as cells of the columns that matter most."""
+class RowRenderer:
+    """Renders rows of a comparison, as images or as cells of the columns that matter most."""
 
     def __init__(self, c: Comparison, names: tuple[str, str]) -> None:
         self.c, self.names = c, names
@@ -118,23 +121,30 @@ class Shower:
         return tuple(_cell(row[k]) for k in self._order)
 
 
-def examples(c: Comparison, names: tuple[str, str], shower: Shower) -> Examples:
-    """The section "Which rows?"."""
-    found = c.exemplars(_IMAGES if shower.images else _ROWS)
+def examples_block(c: Comparison, names: tuple[str, str], renderer: RowRenderer) -> ExamplesBlock:
+    """The section "Which examples?"."""
+    found = c.exemplars(_IMAGES if renderer.images else _ROWS)
     unit = None if c.weights is None else pictures.pixel_weights(c.weights)
-    veil = pictures.overlay(unit) if unit is not None and shower.images else ""
-    return Examples(
-        kind="images" if shower.images else "table",
-        levels=_levels(found, shower, names),
-        headings=shower.headings,
-        left_out=shower.left_out,
+    veil = pictures.overlay(unit) if unit is not None and renderer.images else ""
+    return ExamplesBlock(
+        section="Which examples?",
+        lead="Rows of each sample that are most typical of one of them, and rows that are equally common in both, "
+        "according to the witness function.",
+        template="examples.html",
+        anchor="examples",
+        link="Examples",
+        kind="images" if renderer.images else "table",
+        levels=_levels(found, renderer, names),
+        headings=renderer.headings,
+        left_out=renderer.left_out,
         items=c.items is not None,
         overlay=veil,
-        sharp=shower.sharp,
+        sharp=renderer.sharp,
+        weighted=c.weights is not None,
     )
 
 
-def _levels(found: list[Exemplar], shower: Shower, names: tuple[str, str]) -> tuple[Level, ...]:
+def _levels(found: list[Exemplar], renderer: RowRenderer, names: tuple[str, str]) -> tuple[Level, ...]:
     """Each level; where a sample has no rows there, that is said instead."""
     first, second = names
     said: dict[str, tuple[str, str, str]] = {
@@ -151,14 +161,14 @@ def _levels(found: list[Exemplar], shower: Shower, names: tuple[str, str]) -> tu
         "no difference": (
             "same",
             "As common in both",
-            "Rows that say nothing: as common in one sample as in the other.",
+            "Uninformative rows: equally common in both samples.",
         ),
     }
     levels = []
     for level, (key, title, text) in said.items():
         rows = [e for e in found if e.level == level]
         without = _without(level, {e.sample for e in rows}, names)
-        levels.append(Level(key, title, text if rows else "", tuple(map(shower.example, rows)), without))
+        levels.append(Level(key, title, text if rows else "", tuple(map(renderer.example, rows)), without))
     return tuple(levels)
 
 
@@ -167,7 +177,7 @@ def _without(level: str, there: set[str], names: tuple[str, str]) -> tuple[str, 
     lacking = [name for name, sample in zip(names, "XY", strict=True) if sample not in there]
     if level == "no difference":
         whose = "No row" if len(lacking) == 2 else f"No row of {''.join(lacking)}"
-        return (f"{whose} is as common in one sample as in the other.",) if lacking else ()
+        return (f"{whose} is equally common in both samples.",) if lacking else ()
     typical = names[level == "more of Y"]
     own, other = f"No row of {typical} stands out as typical of it.", f"looks like {typical}."
     return tuple(own if name == typical else f"No row of {name} {other}" for name in lacking)

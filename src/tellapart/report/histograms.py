@@ -1,37 +1,10 @@
-"""Figures, and the bins that two samples share."""
+"""Paired histograms of the values of a column."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-
-import numpy as np
-
+from .._util.numbers import number
 from ..data.arrays import Array
-from .svg import Axis, Markup, Plot
-from .words import number
-
-#: Values that bins are chosen by: more would only take time.
-_LOOKED_AT = 20_000
-#: A statistic is drawn as an arrow where it is farther from its null distribution than so many widths of that.
-_FAR = 4
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A plot, its title, the names of what is drawn (with the style of each), and a sentence below."""
-
-    title: str
-    plot: Markup
-    legend: tuple[tuple[str, str], ...] = ()
-    caption: str = ""
-
-
-def paired_histograms(
-    of_x: Array, of_y: Array, edges: Array, x: Axis, names: tuple[str, str], width: int, height: int
-) -> Plot:
-    """Two histograms over the same bins, as shares of each sample in per cent."""
-    return draw_shares((shares_in(of_x, edges), shares_in(of_y, edges)), edges, x, names, width, height)
+from .svg import Axis, Plot
 
 
 def draw_shares(
@@ -42,96 +15,11 @@ def draw_shares(
     top = max(float(share.max()) for share in shares) * 1.05
     plot = Plot(x, Axis(0, top, form=lambda value: f"{value:g} %"), width, height)
     for share, style in zip(shares, ("x", "y"), strict=True):
-        plot.histogram(edges, share, style)
+        plot.histogram(edges.tolist(), share.tolist(), style)
     form = x.form or number
     titles = (
         f"{form(a)} to {form(b)}\n{names[0]}: {p:.1f} %\n{names[1]}: {q:.1f} %"
         for a, b, p, q in zip(edges[:-1], edges[1:], *shares, strict=True)
     )
-    plot.hover(edges, titles)
+    plot.hover(edges.tolist(), titles)
     return plot
-
-
-def shares_in(values: Array, edges: Array) -> Array:
-    """The share of values in each of the bins, all of one width; what is beyond counts at the ends."""
-    count = len(edges) - 1
-    # Clipped before they are whole numbers: far values would overflow.
-    places = np.clip((values - edges[0]) * (count / (edges[-1] - edges[0])), 0, count - 1).astype(np.int64)
-    return np.asarray(np.bincount(places, minlength=count) / max(1, len(values)))
-
-
-def shared_edges(of_x: Array, of_y: Array, bins: int | None = None) -> Array:
-    """Bins for both; they leave out far values, which are counted at the ends."""
-    low, high = float(min(of_x.min(), of_y.min())), float(max(of_x.max(), of_y.max()))
-    pooled = np.concatenate([v[:: max(1, -(-len(v) // _LOOKED_AT))] for v in (of_x, of_y)])
-    inner = np.quantile(pooled, [0.005, 0.995])
-    if high - low > 10 * (inner[1] - inner[0]) > 0:
-        low, high = (float(value) for value in inner)
-    if not high - low > 1e-12 * max(abs(low), abs(high)):
-        reach = max(abs(low), 1.0) / 2
-        low, high = low - reach, high + reach
-    count = bins or bin_count(len(of_x) + len(of_y))
-    edges = np.linspace(low, high, count + 1)
-    gap = _spacing(pooled)
-    if gap is None:
-        return edges
-    # Bins with as many possible values in each: others would show a comb.
-    cells = round((high - low) / gap) + 1
-    width = gap * math.ceil(cells / (len(edges) - 1))
-    return low - gap / 2 + width * np.arange(math.ceil(cells * gap / width - 1e-6) + 1)
-
-
-def _spacing(values: Array) -> float | None:
-    """The distance between possible values, where they are evenly spaced, such as whole numbers or shades of grey."""
-    distinct = np.unique(values)
-    if len(distinct) < 2 or len(distinct) > 2000:
-        return None
-    gap = float(np.diff(distinct).min())
-    places = (distinct - distinct[0]) / gap
-    return gap if places[-1] < 1e5 and np.abs(places - np.rint(places)).max() < 0.01 else None
-
-
-def bin_count(values: int) -> int:
-    """12 to 40 bins, more of them for more values."""
-    return int(np.clip(3 * values ** (1 / 3), 12, 40))
-
-
-def bin_edges(values: Array) -> Array:
-    """Edges of bins that hold all values."""
-    low, high = widen_range(float(values.min()), float(values.max()), 0.0)
-    return np.linspace(low, high, bin_count(len(values)) + 1)
-
-
-def widen_range(low: float, high: float, share: float = 0.04) -> tuple[float, float]:
-    """A range with some room at both ends, which is never empty."""
-    if not high > low:
-        reach = abs(low) / 2 or 1.0
-        return low - reach, high + reach
-    return low - share * (high - low), high + share * (high - low)
-
-
-def range_of_null(draws: Array, threshold: float, statistic: float) -> tuple[float, float, bool]:
-    """A range for a null distribution, its threshold and the statistic, and whether the statistic lies beyond it.
-
-    It does where it is so far out that nothing of the others would be seen; there is then room for an arrow to it.
-
-    >>> draws = np.array([0.0, 1.0])
-    >>> [round(float(end), 2) for end in range_of_null(draws, 0.9, 2.0)]
-    [-0.08, 2.08, 0.0]
-    >>> [round(float(end), 2) for end in range_of_null(draws, 0.9, 1000.0)]
-    [-0.04, 1.42, 1.0]
-    """
-    known = [float(draws.min()), float(draws.max()), *([threshold] if math.isfinite(threshold) else [])]
-    low, high = widen_range(min(known), max(known))
-    room = high - low
-    if statistic > high + _FAR * room:
-        return low, high + 0.35 * room, True
-    if statistic < low - _FAR * room:
-        return low - 0.35 * room, high, True
-    return *widen_range(min(*known, statistic), max(*known, statistic)), False
-
-
-def range_from_zero(values: list[float]) -> tuple[float, float]:
-    """A range with 0 in it, and room where there are values."""
-    low, high = min([0.0, *values]), max([0.0, *values])
-    return (1.06 * low, 1.06 * high) if high > low else (0.0, 1.0)

@@ -1,73 +1,151 @@
-"""Everything that the page of a report says, section by section, as plain values for its templates."""
+"""Views as pages: one HTML file that needs nothing else."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from .._util.errors import spell_keyword
+from .._util.extras import extra
+from .._util.spelling import spell_flag, spell_note
+from .._util.text import printable
+from .._util.view import Block, Facts, Figure, Gallery, Headline, Matrix, Notes, Table, View
 from ..criticism import Comparison
-from .columns import SHOWN, columns
-from .examples import Shower, examples
-from .images import pixels
-from .method import method
-from .pairs import SHOWN as PAIRS_SHOWN
-from .pairs import pairs
-from .size import size
-from .slices import slices
-from .verdict import verdict
-from .weights import weights
+from ..twosample.findings import AutoResult
+from ..twosample.result import Result
+from . import check_installed
+from .blocks import Command, PictureBlock
+from .comparison import view_comparison
+from .figures import draw_figure, legend
+from .images import two_sample_pixels
+from .pictures import thumbnail
+from .words import keep_units
+
+#: Blocks that share a line with their neighbors of the same kind.
+_SIDE_BY_SIDE = (Figure, Gallery)
 
 
 @dataclass(frozen=True)
-class Link:
-    """A section in the list of contents, with how much was found there."""
+class Section:
+    """A section of a page: its anchor and heading, its entry in the contents, paragraphs, and blocks by lines."""
 
-    section: str
+    anchor: str
     title: str
-    count: str = ""
+    link: str
+    count: str
+    lead: str
+    lines: list[list[Block]]
 
 
-def contents(c: Comparison, command: str | None = None) -> dict[str, Any]:
-    """The values of the templates: one for each section, which has a module and a template of its name."""
-    names = distinct_names(c)
-    shower = Shower(c, names)
-    found = {
-        "names": names,
-        "verdict": verdict(c, names, command),
-        "size": size(c, names),
-        "pixels": pixels(c, names),
-        "pairs": pairs(c, names),
-        "slices": slices(c, names, shower),
-        "examples": examples(c, names, shower),
-        "weights": weights(c, names),
-        "method": method(c, names, command),
-        "version": c.settings.versions["tellapart"],
-        "headings": shower.headings,
-        "shown": {"columns": SHOWN, "pairs": PAIRS_SHOWN},
+def render_page(result: Result, command: str | None = None, alpha: float | None = None) -> str:
+    """The page of a result as HTML."""
+    check_installed()
+    from .. import __version__
+
+    blocks = page_view(result, command, alpha).blocks
+    headline = next(block for block in blocks if isinstance(block, Headline))
+    first = next((k for k, block in enumerate(blocks) if block.section), len(blocks))
+    values = {
+        "headline": headline,
+        "title": " and ".join(headline.samples) or headline.title,
+        "noticed": [block for block in blocks[:first] if isinstance(block, Notes)],
+        "overview": _lines([block for block in blocks[:first] if not isinstance(block, (Headline, Notes))]),
+        "sections": _sections(blocks[first:]),
+        "names": headline.samples or ("X", "Y"),
+        "version": __version__,
     }
-    found["columns"] = columns(c, names) if found["pixels"] is None and c.columns else None
-    return found | {"links": _links(found)}
+    # A page that shows a command line spells arguments as its reader would.
+    environment = _environment(spell_flag if command else spell_keyword)
+    page = str(environment.get_template("page.html").render(values))
+    return printable(page, keep="\n\t")
 
 
-def _links(found: dict[str, Any]) -> list[Link]:
-    """The sections that there are, in their order."""
-    links = [Link("size", "How much")]
-    for name, title in (
-        ("columns", "Columns"),
-        ("pixels", "Pixels"),
-        ("pairs", "Pairs"),
-        ("slices", "Kinds of rows"),
-    ):
-        if found[name] is not None:
-            part = found[name]
-            links.append(Link(name, title, f"{part.named:,} of {part.total:,}"))
-    links.append(Link("examples", "Examples"))
-    if found["weights"] is not None:
-        links.append(Link("weights", "Weights"))
-    return [*links, Link("how", "Method")]
+def page_view(result: Result, command: str | None = None, alpha: float | None = None) -> View:
+    """The blocks of a page: those of the result's view, with pictures where the data are known."""
+    if isinstance(result, Comparison):
+        return view_comparison(result, command)
+    blocks = list(result.view(alpha).blocks)
+    if isinstance(result, AutoResult) and len(result.names) == 2:
+        pixels = two_sample_pixels(result, 0.05 if alpha is None else alpha)
+        if pixels is not None:
+            blocks = [pixels if _is_columns(block) else block for block in blocks]
+    if command:
+        heading = "" if any(block.section for block in blocks) else "How can it be repeated?"
+        blocks.append(Command(section=heading, title="Repeat it", text=command, language="shell"))
+    return View(tuple(blocks))
 
 
-def distinct_names(c: Comparison) -> tuple[str, str]:
-    """The names of the samples; samples of one name are told apart by X and Y."""
-    first, second = c.names
-    return (first, second) if first != second else (f"{first} (X)", f"{second} (Y)")
+def _is_columns(block: Block) -> bool:
+    return isinstance(block, Table) and block.anchor == "columns"
+
+
+def _environment(spell: Callable[[str, Any], str]) -> Any:
+    jinja2 = extra("jinja2", group="report", what="The report")
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("tellapart", "report/templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "sentence": lambda text: keep_units(spell_note(text, spell)),
+        "kind": _kind,
+        "draw": draw_figure,
+        "legend": legend,
+        "thumbnail": thumbnail,
+    }
+    return environment
+
+
+def _kind(block: Block) -> str:
+    """Which macro or template renders a block."""
+    if isinstance(block, PictureBlock):
+        return "picture"
+    kinds = {Table: "table", Matrix: "matrix", Figure: "figure", Gallery: "gallery", Facts: "facts", Notes: "notes"}
+    return next((name for kind, name in kinds.items() if isinstance(block, kind)), type(block).__name__.lower())
+
+
+def _sections(blocks: tuple[Block, ...]) -> list[Section]:
+    """Sections, each from a block with a heading up to the next one."""
+    sections: list[Section] = []
+    start = 0
+    for end in range(1, len(blocks) + 1):
+        if end < len(blocks) and not blocks[end].section:
+            continue
+        first = blocks[start]
+        anchor = getattr(first, "anchor", "") or re.sub(r"\W+", "-", first.section.lower()).strip("-")
+        link = first.link or first.section.rstrip("?")
+        sections.append(
+            Section(anchor, first.section, link, _count(first), first.lead, _lines(list(blocks[start:end])))
+        )
+        start = end
+    return sections
+
+
+def _count(block: Block) -> str:
+    """How many rows of a table are strong, for the contents."""
+    if isinstance(block, PictureBlock):
+        return block.count
+    return f"{block.strong_total:,} of {block.total:,}" if isinstance(block, Table) and block.strong_title else ""
+
+
+def _lines(blocks: list[Block]) -> list[list[Block]]:
+    """Blocks by lines: figures share one, other blocks have one each."""
+    lines: list[list[Block]] = []
+    before = False
+    for block in blocks:
+        beside = isinstance(block, _SIDE_BY_SIDE) or _is_small(block)
+        if beside and before:
+            lines[-1].append(block)
+        else:
+            lines.append([block])
+        before = beside
+    return lines
+
+
+def _is_small(block: Block) -> bool:
+    """Whether a block may stand next to a figure."""
+    return isinstance(block, Facts) and block.title == "Settings"

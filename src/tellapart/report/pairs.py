@@ -1,8 +1,6 @@
-"""Which pairs of columns differ in how they go together."""
+"""Which pairs of columns depend on each other differently."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,61 +8,60 @@ from ..criticism import Comparison
 from ..data import Sample
 from ..data.arrays import Array
 from ..omnibus.families.pairs import MAX_PAIRS
-from .findings import Row, rows_of
+from ..twosample.views import findings_table
+from .blocks import PicturedTable
 from .svg import Markup, tag
-from .values import values_of
 
-#: Pairs in the page; of these, those seen at once; those that are drawn; and points of a drawing.
-_MOST, SHOWN, _DRAWN, _POINTS = 100, 10, 8, 300
+#: Pairs on the page; of these, those visible at first; those that are drawn; and points of a drawing.
+_MOST, _SHOWN, _DRAWN, _POINTS = 100, 10, 8, 300
 _SIDE = 84
 
 
-@dataclass(frozen=True)
-class Pairs:
-    """The section: rows with two drawings each, how many pairs are named, and how many are not in the page."""
-
-    lead: str
-    rows: list[tuple[Row, tuple[Markup, Markup] | None]]
-    named: int
-    total: int
-    left_out: int
-
-
-def pairs(c: Comparison, names: tuple[str, str]) -> Pairs | None:
-    """The section "Which pairs go together differently?"; None where there are none to be looked at."""
+def pairs_block(c: Comparison, names: tuple[str, str]) -> PicturedTable | None:
+    """The section "Which pairs of columns depend on each other differently?"; None if there are no pairs."""
     if not c.pairs:
         return None
-    named = len(c.differing_pairs())
-    shown = c.pairs[: max(SHOWN, min(named, _MOST))]
-    rows = rows_of(shown, c.column_alpha(), named > 0, c.min_pvalue)
-    drawn = [
-        _scatters(c, one.columns, names) if row.named and k < _DRAWN else None
+    found = len(c.differing_pairs())
+    shown = c.pairs[: max(_SHOWN, min(found, _MOST))] if found else c.pairs[:0]
+    level = c.column_alpha()
+    table = findings_table(
+        shown, alpha=level, reject=found > 0, smallest=c.min_pvalue, what="Pairs of columns", one="pair"
+    )
+    rows = () if table is None else table.rows
+    drawn = (
+        _scatters(c, one.columns, names) if row.strong and k < _DRAWN else None
         for k, (row, one) in enumerate(zip(rows, shown, strict=True))
-    ]
-    return Pairs(
-        lead=_lead(c, named),
-        rows=list(zip(rows, drawn, strict=True)),
-        named=named,
+    )
+    return PicturedTable(
+        section="Which pairs of columns depend on each other differently?",
+        lead=_lead(c, found),
+        title="Pairs of columns",
+        strong_title="Pairs of columns that differ",
+        columns=() if table is None else table.columns,
+        rows=rows,
         total=len(c.pairs),
-        left_out=len(c.pairs) - len(shown),
+        strong_total=found,
+        anchor="pairs",
+        link="Pairs",
+        shown=_SHOWN,
+        pictures=tuple(drawn),
     )
 
 
-def _lead(c: Comparison, named: int) -> str:
-    looked, total = f"{len(c.pairs):,} pairs of columns were looked at", _pairs_there_are(c)
+def _lead(c: Comparison, found: int) -> str:
+    examined, total = f"{len(c.pairs):,} pairs of columns were examined", _pairs_there_are(c)
     if total > len(c.pairs) >= MAX_PAIRS:
-        looked = f"{len(c.pairs):,} of {total:,} pairs of columns were looked at, those that depend most on each other"
+        examined = f"{len(c.pairs):,} of {total:,} pairs of columns were examined, those that depend most on each other"
     elif len(c.pairs) == 1:
-        looked = "One pair was looked at"
+        examined = "One pair was examined"
     if not c.reject():
-        return f"{looked}; since the test as a whole found nothing, none is named."
-    if not named:
-        return f"{looked}; none is shown to go together differently."
-    verb = "goes" if named == 1 else "go"
+        return f"{examined}; since the test as a whole does not reject, none is named."
+    if not found:
+        return f"{examined}; none is shown to differ."
     return (
-        f"Two columns may each look the same in both samples and still go together differently. {looked}: {named:,} "
-        f"{verb} together differently. The p-values hold for all pairs together; a pair is named from p = "
-        f"{c.column_alpha():.3g} down, as columns have the other half of the level."
+        "Two columns may each have the same distribution in both samples and still depend on each other differently. "
+        f"{examined}: {found:,} {'differs' if found == 1 else 'differ'}. The p-values hold for all pairs together; "
+        f"pairs are named up to p = {c.column_alpha():.3g}, as columns have the other half of the level."
     )
 
 
@@ -74,7 +71,7 @@ def _pairs_there_are(c: Comparison) -> int:
     return count * (count - 1) // 2
 
 
-def _scatters(c: Comparison, columns: tuple[str, ...], names: tuple[str, str]) -> tuple[Markup, Markup] | None:
+def _scatters(c: Comparison, columns: tuple[str, ...], names: tuple[str, str]) -> Markup | None:
     """Both samples as points, on the same axes."""
     if len(columns) != 2:
         return None
@@ -100,12 +97,12 @@ def _scatters(c: Comparison, columns: tuple[str, ...], names: tuple[str, str]) -
                 class_="scatter",
             )
         )
-    return drawn[0], drawn[1]
+    return tag("span", *drawn, class_="scatters")
 
 
 def _points(sample: Sample, columns: tuple[str, ...]) -> Array | None:
     """Some rows, as numbers; None where one of the columns is no number."""
-    found = [values_of(sample, name) for name in columns]
+    found = [sample.values_of(name) for name in columns]
     if any(one is None or one.levels is not None for one in found):
         return None
     table = np.column_stack([one.numbers for one in found if one is not None])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,14 +11,12 @@ from ..data.arrays import Array
 from ..stats.pvalues import rejects
 from ..twosample.findings import Finding, Findings
 
-_PIXEL = re.compile(r"pixel (\d+),(\d+)(?: (?:red|green|blue))?")
-
 
 @dataclass(frozen=True, eq=False)
 class PixelMap:
-    """For each pixel its effect (0 where it never varies), its adjusted p-value, and whether it is named.
+    """For each pixel its effect (0 where it never varies), its adjusted p-value, and whether it differs.
 
-    Of the colours of a pixel, the one that says most.
+    A pixel has several colors: the one with the smallest p-value counts.
     """
 
     effects: Array
@@ -33,33 +30,34 @@ class PixelMap:
         return height, width
 
 
-def pixel_map_of(
+def pixel_map(
     found: Findings, alpha: float = 0.05, reject: bool = True, image_shape: tuple[int, ...] | None = None
 ) -> PixelMap | None:
-    """The map of pixels, or None where findings are not of pixels.
+    """The map of pixels, or None if the findings are not about pixels.
 
     Parameters
     ----------
-    found
-        Findings about single columns.
-    alpha
-        The level at which pixels are named, all of them together.
-    reject
-        Whether the test of the whole rejects: nothing is named where it does not.
-    image_shape
-        Height and width, where they are known: pixels that never vary are not among the findings.
+    found : Findings
+        Findings about single columns, sorted by their p-values.
+    alpha : float
+        The largest adjusted p-value that counts as different.
+    reject : bool
+        Whether the whole test rejects. No pixel may be named unless it does.
+    image_shape : tuple of int, optional
+        The shape of the images, if it is known: pixels that never vary are not among the findings.
     """
-    places = [_PIXEL.fullmatch(one.name) for one in found]
-    if not found or not all(places):
-        return None
-    rows, columns = (np.array([int(place[k]) for place in places if place]) for k in (1, 2))
-    shape = (int(rows.max()) + 1, int(columns.max()) + 1)
-    if image_shape is not None and len(image_shape) >= 2:
-        shape = (max(shape[0], image_shape[0]), max(shape[1], image_shape[1]))
-    effects, pvalues, named = np.zeros(shape), np.ones(shape), np.zeros(shape, bool)
     best: dict[tuple[int, int], Finding] = {}
-    for row, column, one in zip(rows.tolist(), columns.tolist(), found, strict=True):
-        best.setdefault((row, column), one)  # findings come in the order of their p-values
+    for one in found:
+        if one.pixel is None:
+            return None
+        best.setdefault(one.pixel, one)
+    if not best:
+        return None
+    height, width = 1 + max(row for row, _ in best), 1 + max(column for _, column in best)
+    if image_shape is not None:
+        sides = image_shape if len(image_shape) == 2 or image_shape[2] in (1, 3) else image_shape[1:]
+        height, width = max(height, sides[0]), max(width, sides[1])
+    effects, pvalues, named = np.zeros((height, width)), np.ones((height, width)), np.zeros((height, width), bool)
     for place, one in best.items():
         effects[place] = one.effect if math.isfinite(one.effect) else 0.0
         pvalues[place] = one.pvalue

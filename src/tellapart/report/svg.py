@@ -11,9 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from ..data.arrays import Array
-from .words import number as number
-
 
 class Markup(str):
     """Text that is HTML already, which templates do not escape again."""
@@ -37,13 +34,17 @@ def tag(name: str, *children: str, **attributes: Any) -> Markup:
 
 @dataclass(frozen=True)
 class Axis:
-    """From ``low`` to ``high``, perhaps logarithmic; ``form`` writes the numbers at its ticks."""
+    """From ``low`` to ``high``, perhaps logarithmic; ``form`` writes the numbers at its ticks.
+
+    With ``every`` there is a tick at each whole number.
+    """
 
     low: float
     high: float
     label: str = ""
     log: bool = False
     form: Callable[[float], str] | None = None
+    every: bool = False
 
     def place(self, value: float) -> float:
         """Where a value lies: 0 at the low end, 1 at the high end."""
@@ -53,6 +54,9 @@ class Axis:
 
     def ticks(self, count: int = 5) -> list[tuple[float, str]]:
         """Round numbers on the axis, and how they are written."""
+        if self.every and self.form is not None:
+            whole = range(math.ceil(self.low), math.floor(self.high) + 1)
+            return [(float(value), self.form(value)) for value in whole]
         values = _decades(self.low, self.high) if self.log else _round_numbers(self.low, self.high, count)
         if self.form is not None:
             return [(value, self.form(value)) for value in values]
@@ -87,7 +91,7 @@ class Plot:
         """The vertical position of a value."""
         return self.height - self.bottom - self.y.place(value) * (self.height - self.bottom - self.top)
 
-    def histogram(self, edges: Array, heights: Array, style: str) -> None:
+    def histogram(self, edges: Sequence[float], heights: Sequence[float], style: str) -> None:
         """An area whose height over each bin is given."""
         base = self.up(0)
         path = [f"M{_coordinate(self.across(edges[0]))} {_coordinate(base)}"]
@@ -111,6 +115,13 @@ class Plot:
                 mark = {"cx": self.across(x), "cy": self.up(y), "r": 3.2, "class_": f"dot {style}"}
                 self._marks.append(tag("circle", tag("title", title), **mark))
 
+    def intervals(self, ends: Sequence[float], places: Sequence[float], style: str) -> None:
+        """A horizontal line from ``ends[2 k]`` to ``ends[2 k + 1]`` at each vertical position."""
+        for k, place in enumerate(places):
+            y = self.up(place)
+            span = {"x1": self.across(ends[2 * k]), "x2": self.across(ends[2 * k + 1]), "y1": y, "y2": y}
+            self._marks.append(tag("line", class_=f"span {style}", **span))
+
     def vertical(self, value: float, style: str, label: str = "", row: int = 0) -> None:
         """A vertical line, with a label in one of the rows above the frame."""
         x, base = self.across(value), self.up(self.y.low)
@@ -132,7 +143,7 @@ class Plot:
         side = {"x": end, "y": self.top - 15 * row, "text_anchor": "start" if before else "end"}
         self._marks.append(tag("text", label, class_=f"tag {style}", **side))
 
-    def hover(self, edges: Array, titles: Iterable[str]) -> None:
+    def hover(self, edges: Sequence[float], titles: Iterable[str]) -> None:
         """Invisible columns that show a title under the pointer."""
         for left, right, title in zip(edges[:-1], edges[1:], titles, strict=True):
             x = self.across(left)

@@ -7,27 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._util.numbers import date_text
-from ..data import Sample, Source
+from .._util.bins import shared_edges, shares_in
+from .._util.numbers import date_text, number, percent
+from ..data import Sample
 from ..data.arrays import Array
-from ..data.columns import Column
+from ..data.columns import ColumnValues
 from ..twosample.findings import Finding
-from .histograms import shared_edges, shares_in
-from .words import number, percent
 
 #: Different numbers up to which each is counted by itself, and texts that are.
 _FEW_VALUES, _FEW_TEXTS = 3, 7
 #: What is missing among texts.
 _MISSING = "(missing)"
-
-
-@dataclass(frozen=True, eq=False)
-class Values:
-    """One column of one sample: numbers, NaN where one is missing; or codes of ``levels``, -1 where one is missing."""
-
-    numbers: Array
-    levels: tuple[str, ...] | None = None
-    form: Callable[[float], str] = number
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +69,7 @@ class Counts:
 
 def count_values(x: Sample, y: Sample, name: str, bins: int | None = None) -> Counts | None:
     """How often the values of a column occur in both samples; None where there is no such column."""
-    of_x, of_y = values_of(x, name), values_of(y, name)
+    of_x, of_y = x.values_of(name), y.values_of(name)
     if of_x is None or of_y is None:
         return None
     if of_x.levels is not None and of_y.levels is not None:
@@ -87,30 +77,7 @@ def count_values(x: Sample, y: Sample, name: str, bins: int | None = None) -> Co
     return _count_numbers(of_x, of_y, bins)
 
 
-def values_of(sample: Sample, name: str) -> Values | None:
-    """The values of a column as they came; for pixels and features, as they were compared."""
-    shown = sample.shown
-    column = shown.column(name) if isinstance(shown, Source) else None
-    if column is not None:
-        return _column_values(column)
-    rows = [k for k, column in enumerate(sample.column_names) if column == name]
-    if not rows:
-        return None
-    # The colours of a pixel together make its brightness.
-    return Values(sample.values.flatten(1)[:, rows].double().mean(1).cpu().numpy())
-
-
-def _column_values(column: Column) -> Values:
-    if column.kind == "number":
-        return Values(column.values)
-    if column.kind == "date":
-        return Values(column.values, form=date_text)
-    if column.kind == "boolean":
-        return Values(np.where(np.isnan(column.values), -1, column.values).astype(int), ("no", "yes"))
-    return Values(np.asarray(column.values, int), tuple(column.levels))
-
-
-def _count_texts(x: Values, y: Values) -> Counts:
+def _count_texts(x: ColumnValues, y: ColumnValues) -> Counts:
     """The texts whose shares of all rows differ most, what is missing among them, and all others together."""
     counted: list[dict[str, float]] = []
     for part in (x, y):
@@ -128,10 +95,10 @@ def _count_texts(x: Values, y: Values) -> Counts:
     return Counts(None, tuple(item[0] for item in kept), (of_x, of_y), number, (0.0, 0.0))
 
 
-def _count_numbers(x: Values, y: Values, bins: int | None) -> Counts | None:
+def _count_numbers(x: ColumnValues, y: ColumnValues, bins: int | None) -> Counts | None:
     gaps = [float(np.isnan(v.numbers).mean()) for v in (x, y)]
     of_x, of_y = (v.numbers[~np.isnan(v.numbers)] for v in (x, y))
-    missing, form = (gaps[0], gaps[1]), x.form
+    missing, form = (gaps[0], gaps[1]), date_text if x.is_date else number
     if not len(of_x) or not len(of_y):
         return Counts(None, (), (np.zeros(0), np.zeros(0)), form, missing)
     means = float(of_x.mean()), float(of_y.mean())

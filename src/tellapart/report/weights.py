@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from .._util.numbers import number
 from ..criticism import Comparison, Weights
 from ..data.arrays import Array
 from . import pictures
-from .columns import Closer, closer_look
-from .words import number
+from .blocks import ColumnDetail, PictureBlock
+from .columns import column_detail
 
 #: Weights that are shown at once, those that are in the page at all, and coordinates with large pictures.
 _TOP, _MOST, _CLOSER = 20, 500, 6
@@ -45,35 +46,38 @@ class Heat:
     leading: str
 
 
-@dataclass(frozen=True)
-class WeightsSection:
-    """What weights mean, and either bars (``shown`` at once, the others on demand) or a heat map."""
+@dataclass(frozen=True, kw_only=True)
+class WeightsBlock(PictureBlock):
+    """Weights as bars (``shown`` at once, the others on demand) or as a heat map."""
 
-    meaning: str
     bars: list[Weight]
     shown: int
     left_out: int
     ranges: bool
     heat: Heat | None
-    closer: list[Closer]
+    closer: list[ColumnDetail]
 
 
-def weights(c: Comparison, names: tuple[str, str]) -> WeightsSection | None:
-    """The section "What the kernel looked at"; None where the test learned no kernel."""
+def weights_block(c: Comparison, names: tuple[str, str]) -> WeightsBlock | None:
+    """The section "What did the kernel learn?"; None if the test learned no kernel."""
     found = c.weights
     if found is None or c.learned is None:
         return None
     unit = pictures.pixel_weights(found)
-    leading = [name for name, weight in found.leading(_CLOSER) if weight > 0]
-    looked = [closer_look(c, name, f"weight {dict(found.leading(_CLOSER))[name]:.3f}", names) for name in leading]
-    return WeightsSection(
-        meaning=_meaning(found, c.reject()),
+    leading = [(name, weight) for name, weight in found.leading(_CLOSER) if weight > 0]
+    closer = [column_detail(c, name, f"weight {weight:.3f}", names) for name, weight in leading]
+    return WeightsBlock(
+        section="Which columns did the kernel learn to weight?",
+        lead=_meaning(found, c.reject()),
+        template="weights.html",
+        anchor="weights",
+        link="Weights",
         bars=_rows(found) if unit is None else [],
         shown=_TOP,
         left_out=max(0, len(found.values) - _MOST),
         ranges=found.low is not None,
         heat=None if unit is None else _heat(unit, found),
-        closer=[one for one in looked if one is not None] if not c.columns else [],
+        closer=[one for one in closer if one is not None] if not c.columns else [],
     )
 
 

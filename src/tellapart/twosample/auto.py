@@ -323,6 +323,7 @@ def run_omnibus(
         sizes=tuple(sizes),
         names=mixed.names,
         permuted_unit=design.permuted_unit,
+        image_shape=mixed.image_shape,
         notes=(*mixed.notes, *design.notes(mixed), *_notes(outcome, drawn.floor, mixed, effects)),
         seed=seed,
         seconds=time.perf_counter() - start,

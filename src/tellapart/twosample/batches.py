@@ -8,9 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_type_hints
 
+from .._util.numbers import number, p_sentence, p_text
 from .._util.records import fits
-from .._util.shown import Shown
+from .._util.view import Column, Headline, Row, Table, View, notes
 from .findings import Finding
+from .result import Displayed, as_plain
 
 #: What is stored of a column that differs, and of a deviation from the schema.
 _COLUMN = {"name": str, "kind": str, "effect": float | None, "description": str, "pvalue": float}
@@ -18,7 +20,7 @@ _DEVIATION = {"kind": str, "column": str, "count": int}
 
 
 @dataclass(frozen=True)
-class BatchRecord(Shown):
+class BatchRecord(Displayed):
     """What was found of one batch.
 
     Attributes
@@ -67,7 +69,21 @@ class BatchRecord(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """All fields as plain values."""
-        return {key: list(value) if isinstance(value, tuple) else value for key, value in vars(self).items()}
+        plain: dict[str, Any] = as_plain(vars(self))
+        return plain
+
+    def view(self, alpha: float | None = None) -> View:
+        """The record as blocks of plain data, which cards are rendered from."""
+        p = p_sentence(self.pvalue, self.min_pvalue)
+        return View.of(
+            Headline(
+                text=f"{self.name}: {'alarm' if self.alarm else 'no alarm'}",
+                evidence=f"{self.rows:,} rows, {p}, evidence {number(self.evidence)}",
+                positive=self.alarm,
+            ),
+            columns_table(self),
+            notes(self.notes, prefix="Note: "),
+        )
 
     @classmethod
     def from_dict(cls, known: Mapping[str, Any], number: int) -> BatchRecord:
@@ -100,9 +116,12 @@ def describe_finding(one: Finding) -> dict[str, Any]:
     return {"name": one.name, "kind": one.kind, "effect": effect, "description": one.description, "pvalue": one.pvalue}
 
 
-def list_columns(record: BatchRecord, most: int = 10) -> list[str]:
-    """Lines about the columns of a batch that differ."""
-    return [f"  {one['name']}: {one['description']} (p = {one['pvalue']:.3g})" for one in record.columns[:most]]
+def columns_table(record: BatchRecord) -> Table | None:
+    """The columns of a batch that differ; None if there are none."""
+    rows = tuple(Row.of(one["name"], one["description"], p_text(one["pvalue"])) for one in record.columns)
+    columns = (Column("column", "name"), Column("what differs"), Column("adjusted p", "p"))
+    title = f"Columns of {record.name} that differ"
+    return Table(title=title, columns=columns, rows=rows, total=len(rows)) if rows else None
 
 
 def free_name(records: Sequence[BatchRecord], name: str) -> str:

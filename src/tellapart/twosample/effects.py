@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .._util.numbers import date_text, number, percent
+from ..data.content.images import pixel_at
 from ..data.samples import Samples, Variable
 from ..engine import Compute
 from ..omnibus import ColumnScore, Pooled
@@ -53,6 +54,7 @@ class Effects:
     ) -> None:
         self.names = mixed.names
         self.unit_of = {place: unit for unit in mixed.variables for place in unit.coordinates}
+        self.image_shape = mixed.image_shape
         sizes = [len(part) for part in mixed.points]
         labels = np.repeat(np.arange(len(sizes)), sizes)[pooled.order]
         known = sorted(pairs, key=lambda part: (part.pvalue, part.pvalue_unadjusted))[:_PAIRS]
@@ -134,7 +136,10 @@ class Effects:
             kind = "share" if _is_share(unit) else kind
             effect, interval, words, values = self._share(unit) if _is_share(unit) else self._numbers(unit, part)
         name = " × ".join(columns)
-        return Finding(name, columns, kind, effect, words, part.pvalue, part.pvalue_unadjusted, interval, values)
+        pixel = None
+        if self.image_shape is not None and len(part.columns) == 1:
+            pixel = pixel_at(part.columns[0], self.image_shape)
+        return Finding(name, columns, kind, effect, words, part.pvalue, part.pvalue_unadjusted, interval, values, pixel)
 
     def _is_far(self, column: int) -> bool:
         """Ranks of samples that do not overlap differ in every way; what a person sees is that they are far apart."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from collections.abc import Iterable
@@ -13,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from .._util.errors import InputError
+from .._util.numbers import number, p_sentence
 from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
-from .._util.schema import stamp
-from .._util.shown import Shown
+from .._util.view import Axis, Facts, Figure, Headline, Series, View, notes
 from ..data import check_unchanged, reindex
 from ..data.notices import check_keep
 from ..data.open import open_samples
@@ -26,12 +25,12 @@ from ..omnibus import Layout
 from ..omnibus.distance import FARTHEST, measure_distance
 from ..omnibus.plan import FeaturePlan
 from ..omnibus.sketch import draw_sketch
-from ..stats.pvalues import rejects
 from .designs import Design, check_paired
+from .result import Result
 
 
 @dataclass(frozen=True, eq=False)
-class EquivalenceResult(Shown):
+class EquivalenceResult(Result):
     """The outcome of `equivalence_test`.
 
     Attributes
@@ -52,6 +51,8 @@ class EquivalenceResult(Shown):
         What should be known about the samples and the test.
     """
 
+    json_name = "equivalence_test"
+
     pvalue: float
     distance: float
     interval: tuple[float, float]
@@ -65,29 +66,48 @@ class EquivalenceResult(Shown):
 
     def equivalent(self, alpha: float = 0.05) -> bool:
         """Whether the samples are shown, at level ``alpha``, to differ by less than the margin."""
-        return rejects(self.pvalue, alpha)
+        return self.reject(alpha)
 
-    def __repr__(self) -> str:
-        return f"EquivalenceResult({self.summary()})"
-
-    def summary(self, alpha: float = 0.05) -> str:
-        """What was found, in plain words."""
-        word = "differ by less than" if self.equivalent(alpha) else "are not shown to differ by less than"
-        low, high = self.interval
-        p = f"p = {self.pvalue:.3g}" if self.pvalue >= 1e-6 else "p < 0.000001"
-        return (
-            f"{self.names[0]} ({self.sizes[0]:,} rows) and {self.names[1]} ({self.sizes[1]:,} rows) {word} the margin: "
-            f"MMD {self.distance:.3g} [{low:.3g}, {high:.3g}], margin {self.margin:g}, {p}."
+    def view(self, alpha: float | None = None) -> View:
+        """The result as blocks of plain data, which summaries, cards, pages and plots are rendered from."""
+        shown = self.equivalent(0.05 if alpha is None else alpha)
+        low, high = (number(end) for end in self.interval)
+        p = p_sentence(self.pvalue)
+        return View.of(
+            Headline(
+                title=" and ".join(self.names),
+                text=f"The samples {'' if shown else 'are not shown to '}differ by less than the margin",
+                evidence=f"MMD {number(self.distance)} [{low}, {high}], margin {self.margin:g}, {p}",
+            ),
+            Facts(
+                section="The test",
+                lead="The null hypothesis is that the distance is the margin or more: a small p-value shows that the "
+                "samples are close.",
+                items=(
+                    (
+                        "samples",
+                        " and ".join(f"{n} ({size:,} rows)" for n, size in zip(self.names, self.sizes, strict=True)),
+                    ),
+                    ("bandwidth", number(self.bandwidth)),
+                    ("seed", str(self.seed)),
+                ),
+            ),
+            Figure(
+                title="The distance and the margin",
+                x=Axis("MMD", 0.0, 1.15 * max(self.interval[1], self.margin)),
+                y=Axis("", -1.0, 1.0, names=("",)),
+                series=(
+                    Series("interval", "estimate", "MMD, 95 % interval", self.interval, (0.0,)),
+                    Series("dots", "estimate", "", (self.distance,), (0.0,), (f"MMD {number(self.distance)}",)),
+                    Series("rule", "limit", f"margin, {p}", (self.margin,)),
+                ),
+                description=f"MMD {number(self.distance)}, margin {self.margin:g}",
+            ),
+            notes(self.notes, prefix="Note: "),
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """All fields as plain Python values."""
-        plain = {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
-        return stamp("equivalence_test") | plain
-
-    def to_json(self) -> str:
-        """All fields as JSON."""
-        return json.dumps(self.to_dict(), allow_nan=False)
+    def __repr__(self) -> str:
+        return f"EquivalenceResult({self.view().blocks[0]})"
 
 
 def equivalence_test(

@@ -1,27 +1,33 @@
-"""What an automatic test found: one p-value, families of forms, columns and pairs by name."""
+"""Results of `two_sample_test` and `k_sample_test`: one p-value, families of statistics, columns and pairs by name."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, overload
 
 import numpy as np
 import torch
 
-from .._util.schema import stamp
-from .._util.shown import Shown
-from ..omnibus import FAMILIES as FAMILY_CLASSES
+from .._util.numbers import p_sentence, p_text
+from .._util.view import Block, Column, Detail, Facts, Figure, Headline, Row, Table, Tile, View, notes
 from ..omnibus import tie_adjusted_threshold
 from ..stats.pvalues import critical_value, rejects
+from .result import Displayed, Result, as_plain
+from .views import (
+    explain_pvalue,
+    families_table,
+    findings_table,
+    headline,
+    null_figure,
+    pairwise_matrix,
+    smallest_remark,
+    verdict,
+)
 
-#: What each family of statistics compares, by its key in results.
-FAMILIES = {family.name: family.description for family in FAMILY_CLASSES}
-_SHOWN = 10
-#: Fields that are written after the others, each in its own way.
-_LAST = ("families", "columns", "pairs", "null_distribution")
+#: Findings that ``repr`` shows; columns that a page lists for two of several samples, and pairs of samples.
+_SHOWN, _LISTED, _PAIRS_LISTED = 10, 3, 100
 
 
 @dataclass(frozen=True)
@@ -33,7 +39,7 @@ class FamilyResult:
 
 
 @dataclass(frozen=True)
-class Finding(Shown):
+class Finding(Displayed):
     """A column or a pair of columns.
 
     Attributes
@@ -62,6 +68,8 @@ class Finding(Shown):
     values
         What the words say, as numbers of each sample: ``{"mean": (1.0, 1.2), "SD": (…)}``, the share of each category,
         ``{"correlation": (0.41, 0.05)}``.
+    pixel
+        Row and column of the pixel, where the column is a pixel of images; else None.
     """
 
     name: str
@@ -73,6 +81,7 @@ class Finding(Shown):
     pvalue_unadjusted: float
     interval: tuple[float, float] | None = None
     values: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    pixel: tuple[int, int] | None = None
 
     @property
     def clarity(self) -> float:
@@ -83,11 +92,15 @@ class Finding(Shown):
             return 0.0
         return abs(self.effect) / max((self.interval[1] - self.interval[0]) / 2, 1e-300)
 
+    def view(self, alpha: float | None = None) -> View:
+        """The finding as a table of one row."""
+        return Findings([self]).view(alpha)
+
     def __str__(self) -> str:
-        return f"{self.name}: {self.description} (p = {self.pvalue:.3g})"
+        return f"{self.name}: {self.description} ({p_sentence(self.pvalue)})"
 
 
-class Findings(Shown, Sequence[Finding]):
+class Findings(Displayed, Sequence[Finding]):
     """Columns, or pairs of columns, by their adjusted p-values: what differs most comes first."""
 
     def __init__(self, found: Sequence[Finding] = ()) -> None:
@@ -114,7 +127,14 @@ class Findings(Shown, Sequence[Finding]):
 
     def to_list(self) -> list[dict[str, Any]]:
         """All of them as plain values."""
-        return [_plain(vars(one)) for one in self._found]
+        return [as_plain(vars(one)) for one in self._found]
+
+    def view(self, alpha: float | None = None) -> View:
+        """The findings as a table."""
+        table = findings_table(
+            self, alpha=0.05 if alpha is None else alpha, reject=True, what="Findings", one="finding"
+        )
+        return View.of(table or Headline(text="No findings"))
 
     def __repr__(self) -> str:
         if not self._found:
@@ -126,7 +146,7 @@ class Findings(Shown, Sequence[Finding]):
 
 
 @dataclass(frozen=True, eq=False)
-class AutoResult(Shown):
+class AutoResult(Result):
     """What `two_sample_test` and `k_sample_test` have in common. Unpacks as ``statistic, pvalue = result``."""
 
     statistic: float
@@ -145,6 +165,7 @@ class AutoResult(Shown):
     null: str = "permutation"
     statistic_name: str = "score"
     permuted_unit: str = "rows"
+    image_shape: tuple[int, ...] | None = None
 
     def __iter__(self) -> Iterator[float]:
         return iter((self.statistic, self.pvalue))
@@ -162,10 +183,6 @@ class AutoResult(Shown):
     def threshold(self, alpha: float = 0.05) -> float:
         """What the statistic must exceed for the test to reject at level ``alpha``; infinite with too few draws."""
         return tie_adjusted_threshold(float(critical_value(torch.from_numpy(self.null_distribution), alpha)))
-
-    def reject(self, alpha: float = 0.05) -> bool:
-        """Whether the test rejects at level ``alpha``."""
-        return rejects(self.pvalue, alpha)
 
     def column_alpha(self, alpha: float = 0.05) -> float:
         """Adjusted p-values up to this are named: half of ``alpha`` for columns and half for pairs, if there are any.
@@ -190,47 +207,113 @@ class AutoResult(Shown):
         """The pairs of columns that differ; none unless the test rejects."""
         return self.pairs.below(alpha / 2) if self.reject(alpha) and self._shares_level(alpha) else Findings()
 
-    def to_dict(self) -> dict[str, Any]:
-        """All fields as plain Python values."""
+    def _json_fields(self) -> dict[str, Any]:
         return {
-            **_plain({k: v for k, v in vars(self).items() if k not in _LAST}),
+            **super()._json_fields(),
             "permutations": self.permutations,
             "strongest_statistic": self.strongest_statistic,
-            "families": {name: vars(family) for name, family in self.families.items()},
             "columns": self.columns.to_list(),
             "pairs": self.pairs.to_list(),
-            "null_distribution": self.null_distribution.tolist(),
         }
 
-    def to_json(self) -> str:
-        """All fields as JSON."""
-        return json.dumps(self.to_dict(), allow_nan=False)
+    def view(self, alpha: float | None = None) -> View:
+        """The result as blocks of plain data, which summaries, cards, pages and plots are rendered from."""
+        alpha = 0.05 if alpha is None else alpha
+        return View.of(
+            self._headline(alpha),
+            notes(self.notes, prefix="Note: "),
+            *self._between(alpha),
+            families_table(self.families, self.min_pvalue),
+            self._columns_table(alpha),
+            self._pairs_table(alpha),
+            *self._method(alpha),
+        )
 
-    def summary(self, alpha: float = 0.05) -> str:
-        """What was found, in plain words."""
-        return "\n".join(self._summary(alpha))
+    def null_figure(self, alpha: float = 0.05, bins: int | None = None) -> Figure:
+        """The statistic and its null distribution."""
+        return null_figure(
+            self.null_distribution,
+            self.statistic,
+            self.threshold(alpha),
+            self.pvalue,
+            name=self.statistic_name,
+            alpha=alpha,
+            unit=self.permuted_unit,
+            bins=bins,
+        )
 
-    def _summary(self, alpha: float) -> list[str]:
-        listed = ", ".join(f"{name} ({rows:,} rows)" for name, rows in zip(self.names, self.sizes, strict=True))
-        at_floor = ", the smallest possible" if self.pvalue <= self.min_pvalue * (1 + 1e-9) else ""
-        verdict = "differ" if self.reject(alpha) else "are not shown to differ"
-        of_what = "" if self.permuted_unit == "rows" else f" of {self.permuted_unit}"
-        how = f"exact, {self.permutations:,} relabellings{of_what}"
-        lines = [f"{listed} {verdict}: p = {self.pvalue:.4g}{at_floor} ({how})."]
-        # What should be known first comes first: a column that only counts rows decides everything.
-        lines += [f"Note: {note}" for note in self.notes]
-        for name, family in self.families.items():
-            lines.append(f"  {FAMILIES[name]}: p = {family.pvalue:.4g} ({family.strongest_statistic})")
-        level = f"adjusted p ≤ {self.column_alpha(alpha):g}"
-        for what, named, found in (
-            ("Columns", self.differing_columns(alpha), self.columns),
-            ("Pairs of columns", self.differing_pairs(alpha), self.pairs),
-        ):
-            if named:
-                lines.append(f"{what} that differ ({level}): {len(named)} of {len(found)}")
-                lines += [f"  {one}" for one in named[:_SHOWN]]
-                lines += [f"  … and {len(named) - _SHOWN} more"] if len(named) > _SHOWN else []
-        return lines
+    def _headline(self, alpha: float) -> Headline:
+        raise NotImplementedError
+
+    @property
+    def _samples(self) -> str:
+        """One sentence: the samples with their sizes."""
+        rows = ", ".join(f"{name} ({size:,} rows)" for name, size in zip(self.names, self.sizes, strict=True))
+        unit = "" if self.permuted_unit == "rows" else f", permutations of {self.permuted_unit}"
+        return f"{rows}; exact test{unit}."
+
+    def _between(self, alpha: float) -> tuple[Block, ...]:
+        """Blocks about two samples at a time."""
+        return ()
+
+    def _columns_table(self, alpha: float) -> Table | None:
+        level = self.column_alpha(alpha)
+        return findings_table(
+            self.columns,
+            alpha=level,
+            reject=self.reject(alpha),
+            smallest=self.min_pvalue,
+            section="Which columns differ?",
+            link="Columns",
+            lead=self._columns_lead(alpha),
+            anchor="columns",
+        )
+
+    def _columns_lead(self, alpha: float) -> str:
+        if not self.reject(alpha):
+            return "Since the test as a whole does not reject, no column is named. What the table shows may be chance."
+        return (
+            "Adjusted p-values hold for all columns together: the probability that any column is named that does not "
+            f"differ is at most {alpha:g}, pairs included. Columns are named up to p = {self.column_alpha(alpha):.3g}."
+        )
+
+    def _pairs_table(self, alpha: float) -> Table | None:
+        found = self.differing_pairs(alpha)
+        return findings_table(
+            self.pairs if found else [],
+            alpha=alpha / 2,
+            reject=True,
+            smallest=self.min_pvalue,
+            what="Pairs of columns",
+            one="pair",
+            section="Which pairs of columns differ?",
+            link="Pairs",
+            lead="Two columns may each have the same distribution in all samples and still depend on each other "
+            "differently. The p-values hold for all pairs together.",
+            anchor="pairs",
+        )
+
+    def _method(self, alpha: float) -> tuple[Figure, Facts]:
+        figure = replace(
+            self.null_figure(alpha),
+            section="How was it computed?",
+            link="Method",
+            lead="An exact permutation test of every row: all columns jointly (kernels at several bandwidths), one by "
+            "one, in pairs and, if there are many, by principal components. The p-value is the proportion of "
+            "permutations that look at least as different as the samples do.",
+        )
+        settings = Facts(
+            title="Settings",
+            items=(
+                *((name, f"{size:,} rows") for name, size in zip(self.names, self.sizes, strict=True)),
+                ("Null distribution", f"{self.null} of {self.permuted_unit}, {self.permutations:,} permutations"),
+                ("Level", f"{alpha:g}"),
+                ("Seed", str(self.seed)),
+                ("Time", f"{self.seconds:.1f} s"),
+            ),
+            detail=Detail.PAGE,
+        )
+        return figure, settings
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,9 +356,35 @@ class TwoSampleResult(AutoResult):
         """The size of Y."""
         return self.sizes[1]
 
-    def to_dict(self) -> dict[str, Any]:
-        """All fields as plain Python values."""
-        return stamp("two_sample_test") | super().to_dict() | {"m": self.m, "n": self.n}
+    json_name = "two_sample_test"
+
+    def _json_fields(self) -> dict[str, Any]:
+        return {**super()._json_fields(), "m": self.m, "n": self.n}
+
+    def _headline(self, alpha: float) -> Headline:
+        differ, found = self.reject(alpha), len(self.differing_columns(alpha))
+        return headline(
+            self.pvalue,
+            self.min_pvalue,
+            self.permutations,
+            differ,
+            alpha,
+            samples=distinct_names(self.names),
+            sentences=(self._samples,),
+            explanation=explain_pvalue(
+                self.pvalue, self.min_pvalue, self.permutations, self.permuted_unit, differ, alpha
+            ),
+            tiles=(
+                Tile(
+                    "p-value",
+                    p_text(self.pvalue, self.min_pvalue),
+                    smallest_remark(self.pvalue, self.min_pvalue, self.permutations),
+                ),
+                Tile("Columns that differ", f"{found:,} of {len(self.columns):,}", f"at level {alpha:g} together"),
+                Tile("Pairs that differ", f"{len(self.differing_pairs(alpha)):,} of {len(self.pairs):,}"),
+                Tile("Rows", f"{self.m:,} + {self.n:,}", "all of them tested"),
+            ),
+        )
 
     def __repr__(self) -> str:
         at_floor = " (the smallest possible)" if self.pvalue <= self.min_pvalue * (1 + 1e-9) else ""
@@ -283,17 +392,22 @@ class TwoSampleResult(AutoResult):
         named = f", {count} column{'s' * (count > 1)} named" if count else ""
         return (
             f"TwoSampleResult(p = {self.pvalue:.4g}{at_floor}; exact, {self.permutations} relabellings, m = {self.m}, "
-            f"n = {self.n}{', carried by ' + self.strongest_statistic if self.strongest_statistic else ''}{named})"
+            f"n = {self.n}{', strongest ' + self.strongest_statistic if self.strongest_statistic else ''}{named})"
         )
 
 
 @dataclass(frozen=True, eq=False)
-class PairwiseTest(Shown):
+class PairwiseTest(Displayed):
     """Two of several samples: their test, and its p-value adjusted for all such tests (Holm)."""
 
     names: tuple[str, str]
     test: TwoSampleResult
     pvalue: float
+
+    def view(self, alpha: float | None = None) -> View:
+        """The two samples with their p-value."""
+        p = p_sentence(self.pvalue)
+        return View.of(Headline(text=" and ".join(self.names), evidence=f"{p}, adjusted for all pairwise tests"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -304,29 +418,90 @@ class KSampleResult(AutoResult):
     ----------
     pairwise
         Each two of the samples: their test and its p-value, adjusted for all of them.
+    by
+        The column that says which sample a row belongs to, where it is known.
     **others
         As in `TwoSampleResult`.
     """
 
     pairwise: tuple[PairwiseTest, ...] = ()
+    by: str | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """All fields as plain Python values."""
-        pairwise = [
-            {"names": list(one.names), "pvalue": one.pvalue, "test": one.test.to_dict()} for one in self.pairwise
-        ]
-        return stamp("k_sample_test") | super().to_dict() | {"pairwise": pairwise}
+    json_name = "k_sample_test"
 
-    def _summary(self, alpha: float) -> list[str]:
-        lines = super()._summary(alpha)
-        if self.pairwise:
-            lines.append("Two samples at a time (p adjusted for all such tests):")
-        return lines + [f"  {' and '.join(one.names)}: p = {one.pvalue:.4g}" for one in self.pairwise]
+    def _json_fields(self) -> dict[str, Any]:
+        pairwise = [{"names": one.names, "pvalue": one.pvalue, "test": one.test} for one in self.pairwise]
+        return {**super()._json_fields(), "pairwise": pairwise}
+
+    def _headline(self, alpha: float) -> Headline:
+        differ = self.reject(alpha)
+        differing = [one for one in self.pairwise if rejects(one.pvalue, alpha)]
+        rows = " to ".join(f"{size:,}" for size in sorted({min(self.sizes), max(self.sizes)}))
+        pairs = f"and {len(self.differing_pairs(alpha))} of {len(self.pairs)} pairs of columns" if self.pairs else ""
+        return Headline(
+            title=f"{len(self.names)} samples" if self.by is None else f"{len(self.names)} groups by {self.by}",
+            text=verdict(differ, alpha),
+            evidence=f"{p_sentence(self.pvalue, self.min_pvalue)}, {self.permutations:,} permutations",
+            positive=differ,
+            sentences=(self._samples,),
+            explanation=explain_pvalue(
+                self.pvalue, self.min_pvalue, self.permutations, self.permuted_unit, differ, alpha
+            ),
+            tiles=(
+                Tile(
+                    "p-value",
+                    p_text(self.pvalue, self.min_pvalue),
+                    smallest_remark(self.pvalue, self.min_pvalue, self.permutations),
+                ),
+                Tile("Samples", f"{len(self.names):,}", f"{rows} rows each"),
+                *(
+                    [
+                        Tile(
+                            "Pairs of samples",
+                            f"{len(differing)} of {len(self.pairwise)}",
+                            f"differ at level {alpha:g}",
+                        )
+                    ]
+                    if self.pairwise
+                    else []
+                ),
+                Tile("Columns that differ", f"{len(self.differing_columns(alpha))} of {len(self.columns)}", pairs),
+            ),
+        )
+
+    def _between(self, alpha: float) -> tuple[Block, ...]:
+        if not self.pairwise:
+            return ()
+        pvalues = {one.names: one.pvalue for one in self.pairwise}
+        sizes = [f"{name} ({size:,})" for name, size in zip(self.names, self.sizes, strict=True)]
+        matrix = pairwise_matrix(
+            self.names,
+            sizes,
+            pvalues,
+            alpha,
+            title="Two samples at a time (adjusted p-values)",
+            section="Two at a time",
+            lead="P-values of each two samples, adjusted for all of them; the stronger the color, the smaller. In "
+            f"bold: they differ at level {alpha:g}.",
+        )
+        found = [one for one in self.pairwise if rejects(one.pvalue, alpha)][:_PAIRS_LISTED]
+        if not found:
+            return (matrix,)
+        rows = tuple(Row.of(f"{' and '.join(one.names)}", _describe(one.test, alpha)) for one in found)
+        columns = (Column("samples", "name"), Column("columns that differ"))
+        table = Table(
+            title="Which columns differ between two samples",
+            columns=columns,
+            rows=rows,
+            total=len(rows),
+            detail=Detail.PAGE,
+        )
+        return (matrix, table)
 
     def __repr__(self) -> str:
         return (
             f"KSampleResult(p = {self.pvalue:.4g}; exact, {self.permutations} relabellings, sizes {self.sizes}"
-            f"{', carried by ' + self.strongest_statistic if self.strongest_statistic else ''})"
+            f"{', strongest ' + self.strongest_statistic if self.strongest_statistic else ''})"
         )
 
 
@@ -343,14 +518,19 @@ def holm(pvalues: Sequence[float]) -> list[float]:
     return [float(p) for p in found]
 
 
-def _plain(values: dict[str, Any]) -> dict[str, Any]:
-    """Arrays and tuples as lists, and NaN as None, for JSON."""
-    found: dict[str, Any] = {}
-    for name, value in values.items():
-        if isinstance(value, float) and not math.isfinite(value):
-            value = None
-        elif isinstance(value, (np.ndarray, tuple)):
-            value = list(value) if isinstance(value, tuple) else value.tolist()
-        found[name] = value
-    found.pop("pairwise", None)
-    return found
+def distinct_names(names: Sequence[str]) -> tuple[str, str]:
+    """The names of two samples; X and Y tell samples with the same name apart.
+
+    >>> distinct_names(("a", "b")), distinct_names(("a", "a"))
+    (('a', 'b'), ('a (X)', 'a (Y)'))
+    """
+    first, second = names
+    return (first, second) if first != second else (f"{first} (X)", f"{second} (Y)")
+
+
+def _describe(test: TwoSampleResult, alpha: float) -> str:
+    """The first columns and pairs in which two of several samples differ."""
+    found = [*test.differing_columns(alpha), *test.differing_pairs(alpha)]
+    text = "; ".join(f"{one.name}: {one.description}" for one in found[:_LISTED])
+    more = f"; and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
+    return f"{text}{more}" if found else "no single column or pair is shown to differ"

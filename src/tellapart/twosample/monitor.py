@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from os import PathLike
@@ -16,16 +15,16 @@ from .._util.files import read_json, write_json
 from .._util.progress import ProgressLike
 from .._util.records import fits
 from .._util.rng import RNG, seed_of
-from .._util.schema import stamp
-from .._util.shown import Shown
+from .._util.view import View
 from ..data.schema import Strictness
 from ..engine import MemoryLike, computing
 from ..stats.pvalues import check_draws, check_level, rejects
-from .batches import BatchRecord, describe_finding, free_name, list_columns
+from .batches import BatchRecord, describe_finding, free_name
 from .bets import Bets
 from .control import GUARANTEES, Control, flag_history, spend_levels
 from .metrics import Metric, write_metrics
 from .reference import Reference
+from .result import Result
 
 #: What files say they are.
 FORMAT = "tellapart monitor, version 3"
@@ -33,7 +32,7 @@ FORMAT = "tellapart monitor, version 3"
 _SMALLEST = 2
 
 
-class Monitor(Shown):
+class Monitor(Result):
     """Tests batches as they come, and says when there is reason for alarm. `Reference.monitor` makes one.
 
     Parameters
@@ -82,6 +81,8 @@ class Monitor(Shown):
     >>> monitor.alarms[0].name
     'day 5'
     """
+
+    json_name = "monitor"
 
     def __init__(
         self,
@@ -259,7 +260,7 @@ class Monitor(Shown):
         """Whether there has been an alarm."""
         return bool(self.alarms)
 
-    def is_for_later(self, record: BatchRecord) -> bool:
+    def is_pending(self, record: BatchRecord) -> bool:
         """Whether a batch by itself differs at level alpha, but bets, which are learned from rows before, say nothing.
 
         Only ``control="anytime"`` has such batches: what they show is bet on from the next batch on.
@@ -274,18 +275,28 @@ class Monitor(Shown):
         elif record.level is not None:
             told = f", level {record.level:.3g}"
         verdict = f"{'ALARM' if record in self.alarms else 'no alarm'}; p = {record.pvalue:.4g}"
-        if self.is_for_later(record):
+        if self.is_pending(record):
             verdict = f"no alarm yet: this batch by itself differs (p = {record.pvalue:.4g})"
             told = f"; that counts from the next batch on{told}"
         return f"{record.name} ({_counted(record.rows, 'row')}): {verdict}{told}."
 
-    def summary(self) -> str:
-        """The last batch, and what there is to say of all, in plain words."""
-        if not self.records:
-            return "No batches yet."
-        last = self.records[-1]
-        notes = (f"Note: {note}" for note in last.notes)
-        return "\n".join([self.describe(last), *list_columns(last), self.count(), *notes])
+    def view(self, alpha: float | None = None) -> View:
+        """The history of all batches as blocks of plain data, which all renderings are made from.
+
+        The level is that of the monitor.
+        """
+        from .history import view_history  # which takes a monitor
+
+        return view_history(self)
+
+    def reject(self, alpha: float | None = None) -> bool:
+        """Whether there has been an alarm, at the level of the monitor."""
+        return bool(self.alarms)
+
+    @property
+    def notes(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Remarks on the last batch."""
+        return self.records[-1].notes if self.records else ()
 
     def count(self) -> str:
         """How many batches there are, and how many of them are for alarm."""
@@ -293,29 +304,18 @@ class Monitor(Shown):
         first = f": first {alarms[0].name}" if alarms else ""
         return f"{_counted(len(self.records), 'batch')}, {len(alarms)} with alarm{first}."
 
-    def to_dict(self) -> dict[str, Any]:
-        """What was found, as plain values."""
-        return stamp("monitor") | {
+    def _json_fields(self) -> dict[str, Any]:
+        return {
             "alpha": self.alpha,
             "control": self.control,
             "guarantee": self.guarantee,
             "evidence": self.bets.evidence,
             "fresh": self.bets.left,
             "alarms": [one.name for one in self.alarms],
-            "batches": [one.to_dict() for one in self.records],
+            "batches": self.records,
             "reference": self.reference.digest,
             "seed": self.seed,
         }
-
-    def to_json(self) -> str:
-        """The same as JSON."""
-        return json.dumps(self.to_dict(), allow_nan=False)
-
-    def to_html(self, path: str | PathLike[str], command: str | None = None) -> None:
-        """Write a page with the history: p-values, evidence, and which columns drifted when."""
-        from ..report import history
-
-        history.write(self, path, command)
 
     def to_prometheus(self, **labels: str) -> str:
         """Metrics of the last batch in the text format of Prometheus, for its textfile collector.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -16,8 +15,7 @@ from .._util.errors import InputError
 from .._util.numbers import percent
 from .._util.progress import ProgressLike, progress_bar
 from .._util.rng import RNG, seed_of
-from .._util.schema import stamp
-from .._util.shown import Shown
+from .._util.view import Axis, Column, Detail, Figure, Headline, Row, Series, Table, View, notes
 from ..data.lazy import check_unchanged, take_rows
 from ..data.notices import check_keep
 from ..data.open import open_samples
@@ -26,6 +24,7 @@ from ..engine import MemoryLike, computing
 from ..stats.pvalues import check_draws, check_level, rejects
 from .auto import run_two_sample_test
 from .designs import Design
+from .result import Result
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
@@ -85,7 +84,7 @@ class Growth:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan(Shown):
+class Plan(Result):
     """How many rows a study needs.
 
     Attributes
@@ -106,6 +105,8 @@ class Plan(Shown):
     notes
         What should be known about the samples and the test.
     """
+
+    json_name = "plan"
 
     rows: float
     rows_interval: tuple[float, float]
@@ -132,45 +133,91 @@ class Plan(Shown):
         return self._growth.power(rows / self.pilot_rows[0], self.alpha)
 
     def __repr__(self) -> str:
-        return f"Plan({self.summary()})"
+        return f"Plan({self.description})"
 
-    def summary(self) -> str:
-        """What was found, in plain words."""
+    @property
+    def _decisive_pvalue(self) -> float:
+        return self.pilot_pvalue
+
+    @property
+    def description(self) -> str:
+        """What a study needs and what the pilot could have found, in sentences."""
+        return " ".join(f"{sentence}." for sentence in self._sentences())
+
+    def _sentences(self) -> list[str]:
         m, n = self.pilot_rows
         if not self.established:
             low, _ = self.rows_interval
-            least = (
-                "" if math.isinf(low) else f" If what it shows is real, a study needs {math.ceil(low):,} rows or more."
-            )
-            return (
-                f"The pilot ({m:,} + {n:,} rows) does not establish a difference (p = {self.pilot_pvalue:.3g}): it is "
-                f"not enough to plan a study, as no number of rows may be enough.{least}"
-            )
-        found = f"A study as large as this one ({m:,} + {n:,} rows) finds such a difference in"
-        pilot = f"{found} {percent(self.pilot_power)} of cases."
+            sentences = [
+                f"The pilot ({m:,} + {n:,} rows) does not establish a difference (p = {self.pilot_pvalue:.3g})",
+                "It is not enough to plan a study, as no number of rows may be enough",
+            ]
+            if math.isfinite(low):
+                sentences.append(f"If what it shows is real, a study needs {math.ceil(low):,} rows or more")
+            return sentences
+        pilot = (
+            f"A study as large as the pilot ({m:,} + {n:,} rows) finds such a difference in "
+            f"{percent(self.pilot_power)} of cases"
+        )
         if math.isinf(self.rows):
-            return f"{pilot} The pilot shows no difference that more rows would find."
-        # Fewer rows than were ever drawn are not foretold.
+            return ["The pilot shows no difference that more rows would find", pilot]
+        # Fewer rows than were ever drawn are not predicted.
         few = self.rows < self.sizes[0]
         rows = self.sizes[0] if few else math.ceil(self.rows)
-        needs = "fewer are enough than" if few else "it needs about"
-        sure = "" if few else f" ({self._between()})"
-        return f"{pilot} For {percent(self.power)} {needs} {rows:,} + {math.ceil(rows * n / m):,} rows{sure}."
+        needs = "fewer than" if few else "about"
+        interval = "" if few else f" ({self._between()})"
+        needed = f"{needs} {rows:,} + {math.ceil(rows * n / m):,} rows{interval}"
+        return [f"For a power of {percent(self.power)} a study needs {needed}", pilot]
 
     def _between(self) -> str:
         low, high = self.rows_interval
         ends = f"from {math.ceil(low):,} up" if math.isinf(high) else f"{math.ceil(low):,} to {math.ceil(high):,}"
         return f"80 % interval {ends}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """All fields as plain Python values."""
-        found = {k: list(v) if isinstance(v, tuple) else v for k, v in vars(self).items() if not k.startswith("_")}
-        ends = [None if math.isinf(end) else end for end in self.rows_interval]
-        return stamp("plan") | found | {"rows": None if math.isinf(self.rows) else self.rows, "rows_interval": ends}
+    def view(self, alpha: float | None = None) -> View:
+        """The result as blocks of plain data, which summaries, cards, pages and plots are rendered from."""
+        rows = tuple(Row.of(f"{size:,}", percent(rate)) for size, rate in zip(self.sizes, self.rates, strict=True))
+        return View.of(
+            Headline(
+                title="Plan",
+                text=self._sentences()[0],
+                sentences=tuple(f"{sentence}." for sentence in self._sentences()[1:]),
+            ),
+            notes(self.notes, prefix="Note: "),
+            Table(
+                title="Power of smaller studies",
+                section="How it was predicted",
+                lead="Samples of these sizes were drawn from the pilot and tested. The curve continues what they show.",
+                columns=(Column("rows drawn from the pilot", "name"), Column("power", "number")),
+                rows=rows,
+                total=len(rows),
+                detail=Detail.CARD,
+            ),
+            self.power_figure(),
+        )
 
-    def to_json(self) -> str:
-        """All fields as JSON."""
-        return json.dumps(self.to_dict(), allow_nan=False)
+    def power_figure(self) -> Figure:
+        """The power by the number of rows: as drawn from the pilot, and as predicted."""
+        pilot = self.pilot_rows[0]
+        most = 1.5 * (min(self.rows, 100 * pilot) if math.isfinite(self.rows) else pilot)
+        rows = np.geomspace(min(self.sizes), max(most, 1.5 * pilot), 100).tolist()
+        drawn = [100 * rate for rate in self.rates]
+        hints = tuple(f"{size:,} rows: {rate:.0f} %" for size, rate in zip(self.sizes, drawn, strict=True))
+        series = [
+            Series("line", "estimate", "predicted", tuple(rows), tuple(100 * self.power_at(n) for n in rows)),
+            Series("dots", "quiet", "drawn from the pilot", tuple(map(float, self.sizes)), tuple(drawn), hints),
+            Series("rule", "limit", "the pilot", (float(pilot),)),
+        ]
+        if math.isfinite(self.rows):
+            needed = f"{math.ceil(self.rows):,} rows"
+            series.append(Series("dots", "alarm", needed, (self.rows,), (100 * self.power,), (needed,)))
+        return Figure(
+            title="Power by the number of rows",
+            x=Axis("rows of the first sample", rows[0] / 1.1, rows[-1] * 1.1, log=True),
+            y=Axis("power", 0.0, 102.0, percent=True),
+            series=tuple(series),
+            description="Power by the number of rows",
+        )
 
 
 def plan(

@@ -1,26 +1,27 @@
-"""Results of tests: what was found, and with which kernel."""
+"""Results of tests with a kernel that is given or learned."""
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import torch
 
-from .._util.schema import stamp
-from .._util.shown import Shown
+from .._util.numbers import is_smallest, number, p_text
+from .._util.text import shorten
+from .._util.view import Facts, Figure, View, notes
 from ..kernels import Kernel
 from ..learning import History
 from ..learning.splits import Split
-from ..stats.pvalues import COMBINATIONS, critical_value, rejects
+from ..stats.pvalues import COMBINATIONS, critical_value
+from .result import Displayed, Result
+from .views import explain_pvalue, headline, interpret, null_figure
 
 
 @dataclass(frozen=True, eq=False)
-class TestResult(Shown):
+class TestResult(Result):
     """The outcome of `mmd_test` or `witness_test`. Unpacks as ``statistic, pvalue = result``.
 
     Attributes
@@ -47,7 +48,8 @@ class TestResult(Shown):
         What should be known about the samples and the test.
     """
 
-    __test__ = False  # not a test case, whatever pytest thinks of its name
+    __test__ = False  # not a test case, although pytest would collect a class of this name
+    json_name = "test"
 
     statistic: float
     pvalue: float
@@ -81,30 +83,57 @@ class TestResult(Shown):
         """What the statistic must exceed for the test to reject at level ``alpha``; infinite with too few draws."""
         return float(critical_value(torch.from_numpy(self.null_distribution), alpha))
 
-    def reject(self, alpha: float = 0.05) -> bool:
-        """Whether the test rejects at level ``alpha``."""
-        return rejects(self.pvalue, alpha)
+    def _json_fields(self) -> dict[str, Any]:
+        return {**super()._json_fields(), "bandwidth": self.bandwidth}
 
-    def to_dict(self) -> dict[str, Any]:
-        """All fields as plain Python values, the kernel as its ``repr``."""
-        return (
-            stamp("test")
-            | vars(self)
-            | {
-                "kernel": repr(self.kernel),
-                "bandwidth": self.bandwidth,
-                "null_distribution": self.null_distribution.tolist(),
-                "notes": list(self.notes),
-            }
+    def view(self, alpha: float | None = None) -> View:
+        """The result as blocks of plain data, which summaries, cards, pages and plots are rendered from."""
+        alpha = 0.05 if alpha is None else alpha
+        differ = self.reject(alpha)
+        explanation = explain_pvalue(self.pvalue, self.min_pvalue, self.permutations, "rows", differ, alpha)
+        return View.of(
+            headline(
+                self.pvalue,
+                self.min_pvalue,
+                self.permutations,
+                differ,
+                alpha,
+                title=f"{self.m:,} and {self.n:,} rows",
+                explanation=explanation if self.null == "permutation" else interpret(differ, alpha),
+            ),
+            notes(self.notes, prefix="Note: "),
+            Facts(items=self._facts(), section="The test"),
+            self.null_figure(alpha),
         )
 
-    def to_json(self) -> str:
-        """All fields as JSON."""
-        return json.dumps(self.to_dict(), allow_nan=False)
+    def null_figure(self, alpha: float = 0.05, bins: int | None = None, remark: str = "") -> Figure:
+        """The statistic and its null distribution; ``remark`` ends the caption."""
+        return null_figure(
+            self.null_distribution,
+            self.statistic,
+            self.threshold(alpha),
+            self.pvalue,
+            name=self.statistic_name,
+            alpha=alpha,
+            unit="tested rows" if remark else "rows",
+            bins=bins,
+            remark=remark,
+        )
+
+    def _facts(self) -> tuple[tuple[str, str], ...]:
+        kind = "exact at every sample size" if self.exact else "valid for large samples"
+        return (
+            (self.statistic_name, number(self.statistic)),
+            ("rows", f"{self.m:,} + {self.n:,}"),
+            ("null distribution", f"{self.null}, {self.permutations:,} draws, {kind}"),
+            ("kernel", shorten(" ".join(repr(self.kernel).split()), 300)),
+            ("seed", str(self.seed)),
+            ("time", f"{self.seconds:.2g} s"),
+        )
 
     def __repr__(self) -> str:
         kind = "exact" if self.exact else "asymptotic"
-        at_floor = " (the smallest possible)" if self.pvalue <= self.min_pvalue * (1 + 1e-9) else ""
+        at_floor = " (the smallest possible)" if is_smallest(self.pvalue, self.min_pvalue) else ""
         kernel = repr(self.kernel)
         kernel = kernel if "\n" not in kernel else type(self.kernel).__name__
         return (
@@ -114,7 +143,7 @@ class TestResult(Shown):
 
 
 @dataclass(frozen=True, eq=False)
-class SplitResult(Shown):
+class SplitResult(Displayed):
     """One kernel learned on some rows, and its test on others."""
 
     split: Split
@@ -126,9 +155,17 @@ class SplitResult(Shown):
         """The learned kernel."""
         return self.test.kernel
 
+    def view(self, alpha: float | None = None) -> View:
+        """The view of the test."""
+        return self.test.view(alpha)
+
+    def null_figure(self, alpha: float = 0.05, bins: int | None = None) -> Figure:
+        """The statistic and its null distribution."""
+        return self.test.null_figure(alpha, bins)
+
 
 @dataclass(frozen=True, eq=False)
-class LearnedTest(Shown):
+class LearnedTest(Result):
     """The outcome of `learned_test`. Unpacks as ``statistic, pvalue = result``.
 
     Attributes
@@ -146,6 +183,8 @@ class LearnedTest(Shown):
     notes
         What should be known about the samples and the test.
     """
+
+    json_name = "learned_test"
 
     pvalue: float
     halves: tuple[SplitResult, ...]
@@ -199,36 +238,46 @@ class LearnedTest(Shown):
         """Which rows were learned from and which were tested."""
         return self.leading.split
 
-    def reject(self, alpha: float = 0.05) -> bool:
-        """Whether the test rejects at level ``alpha``."""
-        return rejects(self.pvalue, alpha)
+    def _json_fields(self) -> dict[str, Any]:
+        names = ("pvalue", "min_pvalue", "statistic", "statistic_name", "combination", "exact", "seed", "seconds")
+        return {
+            **{name: getattr(self, name) for name in names},
+            "halves": [{"split": one.split, "history": one.history, "test": one.test} for one in self.halves],
+            "notes": self.notes,
+        }
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything but the kernels themselves, as plain Python values."""
-        halves = [
-            {"split": h.split.to_dict(), "history": _plain(asdict(h.history)), "test": h.test.to_dict()}
-            for h in self.halves
-        ]
-        kept = ("pvalue", "min_pvalue", "statistic", "statistic_name", "combination", "exact", "seed", "seconds")
-        found = {name: getattr(self, name) for name in kept}
-        return stamp("learned_test") | found | {"halves": halves, "notes": list(self.notes)}
+    def view(self, alpha: float | None = None) -> View:
+        """The result as blocks of plain data, which summaries, cards, pages and plots are rendered from."""
+        alpha = 0.05 if alpha is None else alpha
+        half, count, differ = self.leading, len(self.halves), self.reject(alpha)
+        items = [*half.test._facts()]
+        items.append(("learned from", f"{len(half.split.train_x):,} + {len(half.split.train_y):,} other rows"))
+        if count > 1:
+            pvalues = " and ".join(p_text(one.test.pvalue) for one in self.halves)
+            items.append(("swapped halves", f"p = {pvalues}, combined by {self.combination}"))
+        return View.of(
+            headline(
+                self.pvalue,
+                self.min_pvalue,
+                half.test.permutations,
+                differ,
+                alpha,
+                title="A learned kernel",
+                explanation=interpret(differ, alpha),
+            ),
+            notes(self.notes, prefix="Note: "),
+            Facts(items=tuple(items), section="The test"),
+            self.null_figure(alpha),
+        )
 
-    def to_json(self) -> str:
-        """The same as JSON."""
-        return json.dumps(self.to_dict(), allow_nan=False)
+    def null_figure(self, alpha: float = 0.05, bins: int | None = None) -> Figure:
+        """The statistic and its null distribution; with swapped halves, those of the half with the smaller p-value."""
+        remark = "They were not learned from."
+        if len(self.halves) > 1:
+            remark = "The half with the smaller p-value is shown; the level is halved, since two are tested."
+        return self.leading.test.null_figure(alpha / len(self.halves), bins, remark)
 
     def __repr__(self) -> str:
         tests = "; ".join(repr(half.test) for half in self.halves)
         how = f", {self.combination}" if self.combination else ""
         return f"LearnedTest(p = {self.pvalue:.4g}{how}; {tests})"
-
-
-def _plain(value: Any) -> Any:
-    """Arrays as lists, for JSON; and NaN as None."""
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

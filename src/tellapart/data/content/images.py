@@ -342,6 +342,21 @@ def pixel_names(shape: tuple[int, ...]) -> tuple[tuple[str, ...], tuple[str, ...
     return tuple(f"{pixel} {colour}" for pixel in pixels for colour in colours), tuple(np.repeat(pixels, 3).tolist())
 
 
+def pixel_at(coordinate: int, shape: tuple[int, ...]) -> tuple[int, int]:
+    """Row and column of the pixel that a coordinate of an image belongs to.
+
+    >>> pixel_at(5, (2, 4)), pixel_at(5, (2, 4, 3)), pixel_at(13, (3, 2, 4))
+    ((1, 1), (0, 1), (1, 1))
+    """
+    if len(shape) == 2:
+        width, place = shape[1], coordinate
+    elif shape[2] in (1, 3):
+        width, place = shape[1], coordinate // shape[2]
+    else:
+        width, place = shape[2], coordinate % (shape[1] * shape[2])
+    return place // width, place % width
+
+
 def _find_range(pixels: Array) -> tuple[float, float]:
     """What stands for black and white: by the type for bytes, else by what occurs.
 

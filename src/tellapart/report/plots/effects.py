@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..._util.errors import InputError
+from ..._util.numbers import p_sentence
 from ...criticism import Comparison
 from ...stats.pvalues import rejects
 from ...twosample.findings import Finding, Findings
-from ..pixels import PixelMap, pixel_map_of
-from ..words import p_sentence
+from ..pixels import PixelMap
+from ..pixels import pixel_map as map_pixels
 from .axes import ACCENT, GREY, finish, new_axes, plain, say_empty
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def columns_of(result: Any) -> Findings:
 def pixels_of(result: Any, alpha: float) -> PixelMap | None:
     """The columns of a result as an image; None where they are no pixels."""
     shape = result.x.image_shape if isinstance(result, Comparison) else None
-    return pixel_map_of(columns_of(result), alpha, _may_name(result, alpha), shape)
+    return map_pixels(columns_of(result), alpha, _may_name(result, alpha), shape)
 
 
 def _may_name(result: Any, alpha: float) -> bool:

@@ -6,17 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..._util.numbers import p_text
 from ...twosample.findings import KSampleResult
+from ...twosample.history import evidence_figure, pvalue_figure
 from ...twosample.monitor import Monitor
 from ...twosample.ranked import RankResult
-from ..words import p_text, short_names
-from .axes import ACCENT, Y_COLOUR, finish, new_axes, plain, say_empty
+from .axes import new_axes, plain, say_empty
+from .drawing import draw_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-#: Batches that are named on an axis.
-_NAMED = 6
 
 
 def k_samples(result: KSampleResult, *, ax: Axes | None = None) -> Axes:
@@ -42,37 +41,12 @@ def k_samples(result: KSampleResult, *, ax: Axes | None = None) -> Axes:
 
 
 def ranking(result: RankResult, *, ax: Axes | None = None) -> Axes:
-    """Models by their distance from the reference, with two standard errors to each side."""
-    models = result.models[::-1]
-    ax = new_axes(ax, height=max(1.6, 0.4 * len(models) + 0.9))
-    errors = [2 * model.error for model in models]
-    ax.errorbar(
-        [model.mmd2 for model in models], range(len(models)), xerr=errors, fmt="o", color=ACCENT, elinewidth=1.6
-    )
-    ax.axvline(0, color="0.6", lw=1, zorder=0)
-    ax.set_yticks(range(len(models)), [plain(model.name) for model in models])
-    ax.set_ylim(-0.7, len(models) - 0.3)
-    ax.set_xlabel("MMD² from the reference")
-    return finish(ax)
+    """Draw the models by their distance from the reference, with two standard errors to each side."""
+    return draw_figure(result.distance_figure(), ax)
 
 
 def monitor(result: Monitor, *, ax: Axes | None = None) -> Axes:
-    """A stream of batches: the evidence of the bets and its limit, or with other controls the p-values."""
-    ax = new_axes(ax)
+    """Draw the evidence after each batch and its limit; with other controls than "anytime", the p-values."""
     if not result.records:
-        return say_empty(ax, "no batches yet")
-    betting = result.control == "anytime"
-    values = [one.evidence if betting else one.pvalue for one in result.records]
-    places = [one.number for one in result.records]
-    ax.plot(places, values, "-" if betting else "o", color=ACCENT, label="evidence" if betting else "p-value")
-    if betting:
-        ax.axhline(1 / result.alpha, color="0.45", ls="--", lw=1.2, label=f"alarm at {1 / result.alpha:g}")
-    alarms = result.alarms
-    heights = [one.evidence if betting else one.pvalue for one in alarms]
-    ax.scatter([one.number for one in alarms], heights, color=Y_COLOUR, zorder=3, label="alarm" if alarms else None)
-    ax.set_yscale("log")
-    names = short_names([one.name for one in result.records])
-    step = -(-len(places) // _NAMED)
-    ax.set_xticks(places[::step], [plain(name) for name in names[::step]], fontsize="small")
-    ax.set_xlabel("batch")
-    return finish(ax, legend=True)
+        return say_empty(new_axes(ax), "no batches yet")
+    return draw_figure((evidence_figure if result.control == "anytime" else pvalue_figure)(result), ax)

@@ -7,29 +7,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..._util.errors import InputError
+from ..._util.numbers import p_text
 from ...criticism import Comparison, Weights
 from ...data.arrays import Array
-from ..histograms import shared_edges
-from ..words import p_text
 from .axes import ACCENT, GREY, X_COLOUR, Y_COLOUR, finish, new_axes, plain, say_empty
+from .drawing import draw_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 def witness(comparison: Comparison, *, bins: int | None = None, ax: Axes | None = None) -> Axes:
-    """The witness function in both samples: how far apart are they?"""
-    ax = new_axes(ax)
-    of_x, of_y = _witness_values(comparison)
-    edges = shared_edges(of_x, of_y) if bins is None else np.histogram_bin_edges(np.concatenate([of_x, of_y]), bins)
-    for values, colour, name in zip((of_x, of_y), (X_COLOUR, Y_COLOUR), comparison.names, strict=True):
-        heights = 100 * np.histogram(np.clip(values, edges[0], edges[-1]), edges)[0] / len(values)
-        ax.stairs(heights, edges, fill=True, color=colour, alpha=0.3)
-        ax.stairs(heights, edges, color=colour, label=plain(name))
-        ax.axvline(values.mean(), color=colour, ls="--", lw=1.2)
-    ax.set_xlabel("witness function")
-    ax.set_ylabel("rows, %")
-    return finish(ax, legend=True)
+    """Draw the witness function in both samples: how far apart are they?"""
+    return draw_figure(comparison.witness_figure(bins), ax)
 
 
 def roc(comparison: Comparison, *, ax: Axes | None = None) -> Axes:

@@ -21,9 +21,11 @@
     }
     all(".sortable th[aria-sort]").forEach((head) => head.removeAttribute("aria-sort"));
   };
-  one("controls").hidden = false;
-  all("#controls input[type=radio]").forEach((input) => input.addEventListener("change", filter));
-  one("order").addEventListener("change", sort);
+  if (one("controls")) {
+    one("controls").hidden = false;
+    all("#controls input[type=radio]").forEach((input) => input.addEventListener("change", filter));
+    one("order").addEventListener("change", sort);
+  }
   const overlay = one("overlay");
   if (overlay) overlay.addEventListener("change", () => one("examples-section").classList.toggle("overlaid", overlay.checked));
 
@@ -149,16 +151,18 @@
 
   // The command, for the clipboard; pages opened from a file may not have one.
   const copy = one("copy");
-  copy.hidden = false;
-  copy.addEventListener("click", async () => {
-    const text = one("command").textContent;
-    try {
-      await navigator.clipboard.writeText(text);
-      copy.textContent = "Copied";
-    } catch {
-      getSelection().selectAllChildren(one("command"));
-      copy.textContent = document.execCommand("copy") ? "Copied" : "Selected";
-    }
-    setTimeout(() => { copy.textContent = "Copy"; }, 1600);
-  });
+  if (copy) {
+    copy.hidden = false;
+    copy.addEventListener("click", async () => {
+      const text = one("command").textContent;
+      try {
+        await navigator.clipboard.writeText(text);
+        copy.textContent = "Copied";
+      } catch {
+        getSelection().selectAllChildren(one("command"));
+        copy.textContent = document.execCommand("copy") ? "Copied" : "Selected";
+      }
+      setTimeout(() => { copy.textContent = "Copy"; }, 1600);
+    });
+  }
 })();

@@ -1,0 +1,85 @@
+"""Views as plain text: the summary of a result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import singledispatch
+from typing import Any
+
+from .._util.errors import spell_keyword
+from .._util.numbers import with_sign
+from .._util.spelling import spell_note
+from .._util.view import Block, Detail, Facts, Headline, Matrix, Notes, Row, Table, View
+
+#: Rows of a table that are written.
+_ROWS = 10
+
+
+def render_text(view: View, spell: Callable[[str, Any], str] = spell_keyword) -> str:
+    """A view as lines of text.
+
+    Parameters
+    ----------
+    view : View
+        The view of a result.
+    spell : callable, optional
+        Writes an argument that a note recommends, given its name and value. By default as in Python.
+    """
+    return "\n".join(line for block in view.within(Detail.SUMMARY) for line in _lines(block, spell))
+
+
+@singledispatch
+def _lines(block: Block, spell: Callable[[str, Any], str]) -> Iterator[str]:
+    raise TypeError(f"there is no text for {type(block).__name__}")
+
+
+@_lines.register
+def _(block: Headline, spell: Callable[[str, Any], str]) -> Iterator[str]:
+    yield str(block)
+    yield from block.sentences
+
+
+@_lines.register
+def _(block: Facts, spell: Callable[[str, Any], str]) -> Iterator[str]:
+    if block.title:
+        yield f"{block.title}:"
+    indent = "  " if block.title else ""
+    yield from (f"{indent}{name}: {value}" for name, value in block.items)
+
+
+@_lines.register
+def _(block: Notes, spell: Callable[[str, Any], str]) -> Iterator[str]:
+    yield from (f"{block.prefix}{spell_note(note, spell)}" for note in block.items)
+
+
+@_lines.register
+def _(block: Table, spell: Callable[[str, Any], str]) -> Iterator[str]:
+    if block.instead:
+        return
+    rows = [row for row in block.rows if row.strong] if block.strong_title else list(block.rows)
+    total = block.strong_total if block.strong_title else block.total
+    if not rows:
+        return
+    yield f"{block.strong_title}: {total:,} of {block.total:,}" if block.strong_title else f"{block.title}:"
+    yield from (f"  {_row(block, row)}" for row in rows[:_ROWS])
+    if total > _ROWS:
+        yield f"  … and {total - _ROWS:,} more"
+
+
+@_lines.register
+def _(block: Matrix, spell: Callable[[str, Any], str]) -> Iterator[str]:
+    yield f"{block.title}:"
+    hints = (cell.hint for row in block.cells for cell in row if cell is not None)
+    # A matrix of unordered pairs has each of them twice.
+    yield from (f"  {hint}" for hint in dict.fromkeys(hints))
+
+
+def _row(table: Table, row: Row) -> str:
+    """``name: first cell (other cells)``."""
+    shown = [
+        with_sign(cell.text) if column.kind == "p" else cell.text
+        for column, cell in zip(table.columns, row.cells, strict=True)
+        if column.detail == Detail.SUMMARY and cell.text
+    ]
+    name, first, *others = *shown[:2], *shown[2:]
+    return f"{name}: {first}" + (f" ({', '.join(others)})" if others else "")

@@ -1,0 +1,82 @@
+"""The base class of results: one JSON form, one view."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import tellapart as ta
+from tellapart._util.errors import Note
+from tellapart.twosample.result import SCHEMA_VERSION, Result, as_plain
+
+
+def test_plain_values_are_those_of_json():
+    @dataclass
+    class Thing:
+        a: float
+        _hidden: int = 1
+
+    values = {
+        "number": np.float32(0.5),
+        "whole": np.int64(3),
+        "nan": float("nan"),
+        "array": np.array([1.0, np.inf]),
+        "nested": ((1, 2), [np.bool_(True)]),
+        "thing": Thing(-np.inf),
+        "note": Note("an-id", "text"),
+        "none": None,
+        "object": ta.kernels.Gaussian(1.0),
+    }
+    plain = as_plain(values)
+    assert plain == {
+        "number": 0.5,
+        "whole": 3,
+        "nan": None,
+        "array": [1.0, None],
+        "nested": [[1, 2], [True]],
+        "thing": {"a": None},
+        "note": "text",
+        "none": None,
+        "object": repr(ta.kernels.Gaussian(1.0)),
+    }
+    assert type(plain["note"]) is str
+    assert type(plain["number"]) is float
+    assert type(plain["nested"][1][0]) is bool
+
+
+def test_every_result_has_the_same_methods():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(40, 2)), rng.normal(size=(40, 2)) + 1
+    monitor = ta.Reference.fit(X, rng=0).monitor(0.05, "fwer", permutations=99, rng=0)
+    monitor.add(Y)
+    results = (
+        ta.two_sample_test(X, Y, 99, rng=0),
+        ta.k_sample_test([X, Y, X], permutations=99, rng=0),
+        ta.mmd_test(X, Y, permutations=99, rng=0),
+        ta.learned_test(X, Y, "rbf", permutations=99, rng=0),
+        ta.compare(X, Y, permutations=99, rng=0),
+        ta.rank(X, {"a": Y, "b": X + 0.1}, rng=0),
+        ta.equivalence_test(X, X, margin=0.5, rng=0),
+        ta.plan(X, Y, repetitions=4, permutations=39, rng=0),
+        monitor,
+    )
+    names = set()
+    for result in results:
+        assert isinstance(result, Result)
+        stored = result.to_dict()
+        assert stored["schema_version"] == SCHEMA_VERSION
+        names.add(stored["result"])
+        assert result.reject() is True
+        assert isinstance(result.seed, int)
+        assert all(isinstance(note, str) for note in result.notes)
+        assert result.view().blocks
+        assert result.summary()
+        assert result._repr_html_().startswith("<div")
+    assert len(names) == len(results)
+
+
+def test_a_result_without_a_view_says_so():
+    with pytest.raises(NotImplementedError):
+        Result().view()

@@ -18,8 +18,8 @@ from ..data.shared import hash_rows
 from ..kernels import Kernel
 from ..omnibus import Layout
 from ..omnibus.distance import measure_distance
+from ..stats.design import Design, check_paired
 from ..twosample.auto import as_kernels, run_two_sample_test
-from ..twosample.designs import Design, check_paired
 from .comparison import Comparison
 from .crossfit import cross_fit
 from .folds import find_units
@@ -137,7 +137,7 @@ def _prepare(request: Request, options: AutomaticOptions) -> _Prepared:
     mixed, (x, y), encoding = mix_sources(sources, ("X", "Y"))
     mixed = replace(mixed, names=names)
     groups, strata = (opened.of_rows(kind, sources) for kind in ("groups", "strata"))
-    design = Design.check(mixed, groups, strata, paired, request.equal_groups, request.labels)
+    design = Design.check(tuple(map(len, mixed.points)), groups, strata, paired, request.equal_groups, request.labels)
     kernels = as_kernels(options.kernels)
     points = reindex(mixed.points, np.arange(len(x) + len(y)))
     hashes = hash_rows(points)

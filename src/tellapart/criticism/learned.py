@@ -15,7 +15,6 @@ from ..engine import Compute
 from ..kernels import Kernel
 from ..learning import Criterion, fitting
 from ..stats.nulls import Permutation
-from ..stats.nulls.labels import as_labels
 from ..twosample.learned import run_learned_test
 from .comparison import Comparison
 from .crossfit import fold_auc
@@ -65,7 +64,7 @@ def compare_learned(request: Request, kernel: Any, options: LearnedOptions) -> C
         compute=here,
     )
     rows = np.concatenate([split.test_x, split.test_y + len(x.values)])
-    groups = as_labels(data.null.groups, "groups") if isinstance(data.null, Permutation) else None
+    groups = data.null.design(len(x), len(y)).groups if isinstance(data.null, Permutation) else None
     units = np.arange(len(rows)) if groups is None else np.unique(groups[rows], return_inverse=True)[1].reshape(-1)
     labels = np.repeat([0, 1], [len(witness_x), len(witness_y)])
     values = np.concatenate([witness_x, witness_y])

@@ -25,8 +25,8 @@ from ..omnibus import Layout
 from ..omnibus.distance import FARTHEST, measure_distance
 from ..omnibus.plan import FeaturePlan
 from ..omnibus.sketch import draw_sketch
+from ..stats.design import Design, check_paired
 from ..stats.pvalues import rejects
-from .designs import Design, check_paired
 from .labels import open_with_labels
 
 
@@ -161,7 +161,7 @@ def equivalence_test(
     options = replace(options, paired=check_paired(paired))
     opened = open_with_labels([X, Y], ("X", "Y"), options, {"groups": groups}, keep=check_keep(keep_columns))
     mixed = opened.mixed
-    design = Design.check(mixed, opened.labels["groups"], None, paired, False)
+    design = Design.check(tuple(map(len, mixed.points)), opened.labels["groups"], paired=paired)
     generator = np.random.default_rng(seed)
     m, n = (len(part) for part in mixed.points)
     layout = Layout(sum(len(unit.coordinates) for unit in mixed.units), mixed.categories, mixed.image_shape)

@@ -23,9 +23,9 @@ from ..data.mixed import open_mixed
 from ..data.notices import check_keep
 from ..data.options import check_reading
 from ..engine import MemoryLike, computing
+from ..stats.design import Design
 from ..stats.pvalues import check_draws, check_level, rejects
 from .auto import run_two_sample_test
-from .designs import Design
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from tellapart.omnibus.contrasts import Contrasts
+from tellapart.stats.design import Design
 from tellapart.stats.permutations import draw_permutations
 
 
@@ -19,7 +20,7 @@ def test_contrasts_are_centred_and_of_one_size(design):
     labels = (groups % (3 if design == "three" else 2)).astype(np.uint8)
     options = {"groups": groups} if design in ("groups", "both") else {}
     options |= {"strata": strata} if design in ("strata", "both") else {}
-    found = draw_permutations(labels, 199, rng, **options)
+    found = draw_permutations(labels, 199, rng, Design(**options))
     contrasts = Contrasts(found)
     W = contrasts(slice(0, N)).double()
     cells = strata if design in ("strata", "both") else np.zeros(N, int)

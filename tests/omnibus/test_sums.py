@@ -18,6 +18,7 @@ from tellapart.omnibus.plan import FeaturePlan
 from tellapart.omnibus.sketch import draw_sketch
 from tellapart.omnibus.spectral import spectral_forms
 from tellapart.omnibus.sums import sum_features, sum_leverages
+from tellapart.stats.design import Design
 from tellapart.stats.permutations import draw_permutations
 
 
@@ -28,7 +29,7 @@ def two(m, n):
 def problem(m=40, n=60, d=3, seed=0, **options):
     rng = np.random.default_rng(seed)
     Z = rng.normal(size=(m + n, d))
-    found = draw_permutations(two(m, n), 49, rng, **options)
+    found = draw_permutations(two(m, n), 49, rng, Design(**options))
     pooled = pool_rows([torch.from_numpy(Z)], found, rng)
     plan = FeaturePlan.fit(draw_sketch(pooled.points, rng, Compute()), m + n, Layout(d), (), rng)
     return pooled, plan, Contrasts(pooled.permutations)

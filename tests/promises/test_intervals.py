@@ -17,9 +17,9 @@ from tellapart.data.open import open_samples
 from tellapart.data.options import ReadOptions
 from tellapart.engine import computing
 from tellapart.omnibus import ColumnScore, Layout, pool_rows
+from tellapart.stats.design import Design
 from tellapart.stats.permutations import draw_permutations
 from tellapart.stats.student import student_quantile
-from tellapart.twosample.designs import Design
 from tellapart.twosample.effects import Effects, share_interval
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -117,9 +117,9 @@ def cover(draw, ratio, shift, repetitions):
             X, Y, how = draw(rng)
             Y = ratio * Y + shift
             mixed = open_samples([X, Y], "XY", ReadOptions()).encode()
-            design = Design.check(mixed, how.get("groups"), how.get("strata"), how.get("paired", False), False)
+            design = Design.check(mixed.sizes, how.get("groups"), how.get("strata"), how.get("paired", False))
             labels = np.repeat(np.arange(2, dtype=np.uint8), [len(X), len(Y)])
-            drawn = draw_permutations(labels, 3, rng, groups=design.groups, strata=design.strata, equal_groups=False)
+            drawn = draw_permutations(labels, 3, rng, design)
             known = [ColumnScore((j, i), "dependence", 1, 0.5, 0.5) for i in range(4) for j in range(i)]
             effects = Effects(mixed, pool_rows(mixed.points, drawn, rng), known, compute, design.units)
             within = math.sqrt((len(X) + len(Y) * ratio**2) / (len(X) + len(Y)))

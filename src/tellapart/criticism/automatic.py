@@ -13,8 +13,8 @@ from ..data import reindex
 from ..data.hashing import hash_blocks
 from ..omnibus import Layout
 from ..omnibus.distance import measure_distance
+from ..stats.design import Design, check_paired
 from ..twosample.auto import as_kernels, run_two_sample_test
-from ..twosample.designs import Design, check_paired
 from .comparison import Comparison
 from .crossfit import cross_fit
 from .folds import find_units
@@ -46,7 +46,7 @@ def compare_automatically(request: ComparisonOptions, options: AutomaticOptions)
     (x, y), (m, n), names = _two(samples.encoded), _two(samples.sizes), _two(samples.names)
     groups, strata = samples.labels["groups"], samples.labels["strata"]
     called = {"groups": request.groups, "strata": request.strata}
-    design = Design.check(samples, groups, strata, paired, request.equal_groups, called)
+    design = Design.check(samples.sizes, groups, strata, paired, request.equal_groups, called)
     kernels = as_kernels(options.kernels)
     points = reindex(samples.points, np.arange(m + n))
     hashes = hash_blocks(points)

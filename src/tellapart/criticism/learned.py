@@ -22,7 +22,6 @@ from ..kernels import Kernel
 from ..learning import Criterion, fitting
 from ..learning.splits import Split
 from ..stats.nulls import Binned, Null, Permutation
-from ..stats.nulls.labels import as_labels
 from ..twosample.learned import check_learned_null, run_learned_test, split_samples
 from .comparison import Comparison
 from .crossfit import fold_auc
@@ -78,7 +77,7 @@ def compare_learned(request: ComparisonOptions, kernel: Any, options: LearnedOpt
         compute=here,
     )
     rows = np.concatenate([split.test_x, split.test_y + len(x.values)])
-    groups = as_labels(null.groups, "groups") if isinstance(null, Permutation) else None
+    groups = null.design(len(x), len(y)).groups if isinstance(null, Permutation) else None
     units = np.arange(len(rows)) if groups is None else np.unique(groups[rows], return_inverse=True)[1].reshape(-1)
     labels = np.repeat([0, 1], [len(witness_x), len(witness_y)])
     values = np.concatenate([witness_x, witness_y])

@@ -19,8 +19,8 @@ from ..data.arrays import Array
 from ..data.columns import Column
 from ..data.samples import Samples, Variable
 from ..omnibus.scores import step_down
+from ..stats.design import Design
 from ..stats.permutations import draw_permutations
-from ..twosample.designs import Design
 from .crossfit import CrossFit
 from .slices import Condition, Relation, Slice
 
@@ -109,11 +109,8 @@ def _count(
     members: Array, labels: Array, design: Design, counted: Array, permutations: int, rng: np.random.Generator
 ) -> Array | None:
     """Adjusted p-values of differences of shares: exact, given the rows that were searched."""
-    groups, strata = (None if part is None else part[counted] for part in (design.groups, design.strata))
     try:
-        drawn = draw_permutations(
-            labels, permutations, rng, groups=groups, strata=strata, equal_groups=design.equal_groups
-        )
+        drawn = draw_permutations(labels, permutations, rng, design.take(counted))
     except InputError:
         return None
     of_y = np.zeros((members.shape[1], drawn.count))

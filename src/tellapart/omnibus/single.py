@@ -21,6 +21,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import torch
 
+from ..stats.design import Design
 from ..stats.permutations import NothingToExchange, draw_permutations, find_exchange
 from .constants import HARMONIC, TIE
 from .families.cosines import FILTERS
@@ -41,6 +42,7 @@ _TOGETHER, _FEWEST_DRAWS, _MOST_DRAWS = 2**22, 250, 4_000
 _CERTAIN = 1e-6
 #: Weights of the components of a numeric column in its statistics, as in the family of columns.
 _NUMBER_FORMS = np.stack(list(FILTERS.values()))
+_ANY = Design()
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,16 +65,16 @@ class Blocks:
     samples: int
 
     @classmethod
-    def merge(cls, labels: Array, groups: Array | None, strata: Array | None, equal_groups: bool) -> Blocks:
+    def merge(cls, labels: Array, design: Design) -> Blocks:
         """Blocks of units (rows, or groups) of the same sample and cell; within a cell all have equally many units.
 
         Cells of the same composition, such as pairs, are merged too: units at the same place are exchanged together.
         The order of rows decides which are merged, so it must not depend on their values.
 
-        >>> Blocks.merge(np.repeat([0, 1], [600, 1200]), None, None, False).labels.tolist().count(1)
+        >>> Blocks.merge(np.repeat([0, 1], [600, 1200]), Design()).labels.tolist().count(1)
         600
         """
-        exchange = find_exchange(labels, groups, strata, equal_groups)
+        exchange = find_exchange(labels, design)
         samples = int(labels.max()) + 1
         units, lengths = np.concatenate(exchange.cells), [len(cell) for cell in exchange.cells]
         cell, label = np.repeat(np.arange(len(lengths)), lengths), exchange.labels[units].astype(np.int64)
@@ -217,7 +219,7 @@ class SingleTests:
         active = np.arange(len(found))
         while drawn < permutations and len(active):
             count = min(count, permutations - drawn)
-            drawn_labels = draw_permutations(self.blocks.labels, count, rng, strata=self.blocks.cells)
+            drawn_labels = draw_permutations(self.blocks.labels, count, rng, Design(strata=self.blocks.cells))
             labels = drawn_labels.codes(slice(None))
             if drawn_labels.complete:
                 found[active] = self._reaches(labels, active).mean(1)
@@ -312,10 +314,7 @@ def single_pvalues(
     labels: Array,
     permutations: int,
     rng: np.random.Generator,
-    *,
-    groups: Array | None = None,
-    strata: Array | None = None,
-    equal_groups: bool = False,
+    design: Design = _ANY,
 ) -> Array:
     """P-values of columns, each by itself.
 
@@ -331,8 +330,8 @@ def single_pvalues(
         How many there are at most.
     rng
         Where they come from.
-    groups, strata, equal_groups
-        As in `draw_permutations`.
+    design
+        Which rows may be exchanged.
 
     Examples
     --------
@@ -343,12 +342,12 @@ def single_pvalues(
     """
     if present is not None:
         columns, labels = [column[present] for column in columns], labels[present]
-        groups, strata = (None if part is None else part[present] for part in (groups, strata))
+        design = design.take(np.flatnonzero(present))
     if len(np.unique(labels)) < 2:
         return np.ones(len(columns))
     labels = np.unique(labels, return_inverse=True)[1].reshape(-1)
-    strata, groups = (None if codes is None else _in_order_of_rows(codes) for codes in (strata, groups))
-    blocks = Blocks.merge(labels, groups, strata, equal_groups)
+    groups, strata = (None if codes is None else _in_order_of_rows(codes) for codes in (design.groups, design.strata))
+    blocks = Blocks.merge(labels, Design(groups, strata, design.paired, design.equal_groups))
     numbers = columns[0].ndim == 1
     features = [number_features(column) if numbers else column for column in columns]
     try:

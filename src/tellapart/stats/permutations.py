@@ -1,8 +1,7 @@
-"""Permutations: the observed one among others that were as likely, if there is no difference.
+"""Permutations of labels: the observed labels among others that are as likely under the null hypothesis.
 
-Every test takes its permutations from here: `draw_permutations` packs them for forms in features, `draw_columns` leaves
-them as a matrix for nulls. What may be exchanged, how many labellings there are, and how they are listed or drawn is
-decided once.
+Every test draws its permutations with `draw_permutations`. Which rows may be exchanged is a `Design`; how many
+permutations there are, and how they are enumerated or drawn, is decided here.
 """
 
 from __future__ import annotations
@@ -17,41 +16,45 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .._util.errors import InputError
+from .design import Design
 from .pvalues import min_pvalue
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
 #: Labels that are drawn together.
 _TOGETHER = 2**22
+_ANY = Design()
 
 
 class NothingToExchange(InputError):
-    """Only the observed labelling is allowed."""
+    """The design allows only the observed labels."""
 
 
 @dataclass(frozen=True, eq=False)
 class Permutations:
-    """Permutations of N rows as columns, the observed one at a place that was drawn uniformly.
+    """Permuted labels of N rows as columns, with the observed labels in a random column.
 
     Attributes
     ----------
-    packed
+    packed : ndarray of uint8
         Labels 0 … k - 1 of each row; of two samples as packed bits, N · count / 8 bytes.
-    count, observed
-        How many labellings there are, and the column of the observed one.
-    samples
-        How many samples, k.
-    sizes
-        Rows of each sample in each labelling: (count, k).
-    strata
-        The stratum of each row, from 0 up, within which labels were exchanged.
-    by_group
-        Whether whole groups were exchanged: then the rows of a sample vary.
-    distinct, alike
-        How many different labellings there are, and how many of them no form can tell from the observed one, because
-        only the names of the samples are exchanged.
-    complete
-        Whether these are all that there are.
+    count, observed : int
+        Number of columns, and the column of the observed labels.
+    samples : int
+        Number of samples, k.
+    sizes : ndarray
+        Number of rows of each sample in each permutation: (count, k).
+    strata : ndarray of int, optional
+        The stratum of each row, from 0 up, within which labels were permuted.
+    by_group : bool
+        Whether groups were permuted: the number of rows of a sample may then vary.
+    distinct : float
+        Number of distinct permutations; infinite from 1e15 up.
+    alike : int
+        Number of those that only rename the samples, so that no symmetric statistic distinguishes them from the
+        observed labels.
+    complete : bool
+        Whether these are all distinct permutations.
     """
 
     packed: Array
@@ -65,8 +68,8 @@ class Permutations:
     alike: int
     complete: bool
 
-    def codes(self, rows: Array | slice) -> Array:
-        """Labels of some rows, one column for each labelling."""
+    def codes(self, rows: Array | slice = slice(None)) -> Array:
+        """Labels of some rows: (rows, count)."""
         if self.samples > 2:
             return self.packed[rows]
         return np.unpackbits(self.packed[rows], axis=1, count=self.count)
@@ -78,27 +81,27 @@ class Permutations:
 
     @property
     def restricted(self) -> bool:
-        """Whether only some exchanges were allowed."""
+        """Whether the design restricts the permutations."""
         return self.by_group or self.strata is not None
 
     @property
-    def floor(self) -> float:
-        """The smallest p-value there can be."""
+    def min_pvalue(self) -> float:
+        """The smallest attainable p-value of a symmetric statistic."""
         return min_pvalue(self.count, self.distinct, self.alike)
 
 
 @dataclass(frozen=True, eq=False)
 class Exchange:
-    """What may be exchanged: units (rows, or groups of them) within cells of units that are exchangeable.
+    """Units (rows, or groups of rows) and the cells within which they may be exchanged.
 
     Attributes
     ----------
-    unit
-        For each row its unit.
-    labels
-        For each unit its observed sample.
-    cells
-        Lists of units that may be exchanged with each other.
+    unit : ndarray of int
+        The unit of each row.
+    labels : ndarray
+        The observed sample of each unit.
+    cells : tuple of ndarray
+        Units that may be exchanged with each other.
     """
 
     unit: Array
@@ -106,83 +109,70 @@ class Exchange:
     cells: tuple[Array, ...]
 
     def counts(self, samples: int) -> Array:
-        """Units of each sample in each cell."""
+        """Number of units of each sample in each cell."""
         return np.stack([np.bincount(self.labels[cell], minlength=samples) for cell in self.cells])
 
 
-def find_exchange(
-    labels: Array, groups: Array | None = None, strata: Array | None = None, equal_groups: bool = False
-) -> Exchange:
-    """Which units may be exchanged with which."""
-    N = len(labels)
+def find_exchange(labels: Array, design: Design = _ANY) -> Exchange:
+    """Which units of rows with these labels may be exchanged with which."""
+    N, groups, strata = len(labels), design.groups, design.strata
     unit, first, sizes = np.arange(N), np.arange(N), np.ones(N, int)
     if groups is not None:
         _, first, unit, sizes = np.unique(groups, return_index=True, return_inverse=True, return_counts=True)
-        for name, values in (("sample", labels), ("stratum", strata)):
-            odd = np.empty(0) if values is None else np.flatnonzero(values[first][unit] != values)
-            if len(odd):
-                raise InputError(
-                    "group-in-two-parts",
-                    f"A group must lie in one {name}, but {groups[odd[0]].item()!r} has rows in two.",
-                )
+        unit = unit.reshape(-1)
     kind = np.zeros(len(first), int) if strata is None else strata[first]
-    if equal_groups and groups is not None:
+    if design.equal_groups and groups is not None:
         kind = np.unique(np.stack([kind, sizes]), axis=1, return_inverse=True)[1].reshape(-1)
     order = np.argsort(kind, kind="stable")
     cells = np.split(order, np.flatnonzero(np.diff(kind[order])) + 1)
     return Exchange(unit, labels[first], tuple(cells))
 
 
-def without_idle(groups: Array | None, strata: Array | None) -> tuple[Array | None, Array | None]:
-    """Groups and strata, or None where they restrict nothing: groups of one row each, and one stratum of all rows.
-
-    The permutations are then those without them.
-
-    >>> without_idle(np.arange(4), np.zeros(4))
-    (None, None)
-    """
-    idle_groups = groups is None or len(np.unique(groups)) == len(groups)
-    idle_strata = strata is None or (strata == strata[0]).all()
-    return None if idle_groups else groups, None if idle_strata else strata
-
-
 def draw_permutations(
     labels: Array,
     permutations: int,
     rng: np.random.Generator,
+    design: Design = _ANY,
     *,
-    groups: Array | None = None,
-    strata: Array | None = None,
-    equal_groups: bool = False,
+    place_last: bool = False,
 ) -> Permutations:
-    """The observed labelling among ``permutations`` drawn ones, or among all where there are no more than that.
+    """Draw permutations of the labels, or enumerate all if there are no more than ``permutations + 1``.
 
     Parameters
     ----------
-    labels
+    labels : ndarray
         The sample of each row, 0 … k - 1.
-    permutations
-        How many to draw.
-    rng
-        Where they come from.
-    groups
-        Whole groups are exchanged, of whatever size: a labelling may change how many rows a sample has.
-    strata
-        Labels are exchanged within strata only. Paired samples are strata of two rows.
-    equal_groups
-        Only groups with the same number of rows are exchanged.
+    permutations : int
+        How many to draw, in addition to the observed labels.
+    rng : numpy.random.Generator
+        Randomness. Its draws are part of what a seed promises.
+    design : Design
+        Which rows may be exchanged.
+    place_last : bool
+        Draw the column of the observed labels after the permutations and from a copy of ``rng``. The state of ``rng``
+        then depends only on the number of permutations drawn, so that more can be drawn later.
+
+    Raises
+    ------
+    NothingToExchange
+        If the design allows only the observed labels.
     """
-    groups, strata = without_idle(groups, strata)
-    strata = None if strata is None else np.unique(strata, return_inverse=True)[1].reshape(-1)
-    exchange = find_exchange(labels, groups, strata, equal_groups)
+    design = design.effective
+    strata = None if design.strata is None else np.unique(design.strata, return_inverse=True)[1].reshape(-1)
+    exchange = find_exchange(labels, design)
     samples = int(labels.max()) + 1
-    distinct, alike = count_permutations(exchange, samples)
-    refuse_fixed(distinct, groups)
+    distinct, alike = _count(exchange, samples)
+    refuse_fixed(distinct, design)
     complete = distinct <= permutations + 1
     count = int(distinct) if complete else permutations + 1
     if complete:
         columns, observed = _all_columns(exchange, samples, count, rng)
         parts: Iterator[Array] = iter([columns])
+    elif place_last:
+        columns = _draw_units(_alike_cells(exchange), len(exchange.labels), samples, permutations, rng)
+        observed = draw_place(count, rng)
+        columns = np.insert(columns, observed, exchange.labels, axis=1)
+        parts = iter([columns])
     else:
         observed = int(rng.integers(count))
         parts = _drawn_columns(exchange, samples, count, rng)
@@ -194,7 +184,7 @@ def draw_permutations(
             part[:, observed - start] = exchange.labels
         for k in range(samples):
             sizes[start : start + width, k] = _column_sums(part == k, rows_of_unit)
-        rows = part if groups is None else part[exchange.unit]
+        rows = part if design.groups is None else part[exchange.unit]
         chunks.append(np.packbits(rows, axis=1) if samples == 2 else rows)
         start += width
     return Permutations(
@@ -204,44 +194,31 @@ def draw_permutations(
         samples=samples,
         sizes=sizes,
         strata=strata,
-        by_group=groups is not None,
+        by_group=design.groups is not None,
         distinct=distinct,
         alike=alike,
         complete=complete,
     )
 
 
-def refuse_fixed(distinct: float, groups: Array | None) -> None:
-    """Raise `NothingToExchange` if the observed labelling is the only one."""
+def refuse_fixed(distinct: float, design: Design) -> None:
+    """Raise `NothingToExchange` if the observed labels are the only permutation."""
     if distinct == 1:
-        what = "no stratum has rows of two samples" if groups is None else "no group may change places with another"
+        groups = design.groups is not None
+        what = "no group may change places with another" if groups else "no stratum has rows of two samples"
         raise NothingToExchange("nothing-to-exchange", f"There is nothing to exchange: {what}.")
 
 
-def draw_columns(exchange: Exchange, permutations: int, rng: np.random.Generator) -> tuple[Array, int]:
-    """Labels of the units of two samples in each labelling, (units, labellings), and the column of the observed one.
-
-    All labellings where there are no more than ``permutations + 1``; else the observed one at a random place among
-    ``permutations`` drawn ones.
-    """
-    distinct, _ = count_permutations(exchange, 2)
-    if distinct <= permutations + 1:
-        return _all_columns(exchange, 2, int(distinct), rng)
-    drawn = _draw_units(_alike_cells(exchange), len(exchange.labels), 2, permutations, rng)
-    place = draw_place(permutations + 1, rng)
-    return np.insert(drawn, place, exchange.labels, axis=1), place
-
-
 def draw_place(count: int, rng: np.random.Generator) -> int:
-    """A random column for the observed labelling, by a copy of the generator: later draws do not depend on it."""
+    """A random column for the observed labels, from a copy of the generator: later draws do not depend on it."""
     return int(copy.deepcopy(rng).integers(count))
 
 
 def draw_subsets(rng: np.random.Generator, N: int, m: int, count: int) -> Array:
     """Independent uniform subsets of m out of N, as the columns of a matrix of 0 and 1.
 
-    Random bits, of which single ones are flipped at random places until there are m ones. Nothing in this favours
-    any place over another, so all subsets of a size are equally likely. It is far faster than sorting.
+    Random bits are flipped at random places until there are m ones. This is symmetric in the places, so all subsets of
+    a size are equally likely. It is far faster than sorting.
     """
     if 2 * m == N:
         bits = np.unpackbits(np.frombuffer(rng.bytes(-(-N * count // 8)), np.uint8), count=N * count)
@@ -253,7 +230,7 @@ def draw_subsets(rng: np.random.Generator, N: int, m: int, count: int) -> Array:
         excess = surplus[columns]
         places = rng.integers(N, size=(len(visits), columns.size)) * count + columns
         before = bits[places]
-        # A place visited twice counts once: the first visit leaves its number there, because it is written last.
+        # A place that is visited twice counts once: the number of the first visit is written last.
         bits[places[::-1]] = (before | visits << 1)[::-1]
         flip = (bits[places] >> 1 == visits) & (before == (excess > 0))
         flip &= np.cumsum(flip, axis=0, dtype=np.int16) <= np.abs(excess)
@@ -269,16 +246,24 @@ def _column_sums(which: Array, weights: Array) -> Array:
     return found
 
 
-def count_permutations(exchange: Exchange, samples: int) -> tuple[float, int]:
-    """How many labellings there are, and how many of them only rename the samples of the observed one."""
+def count_permutations(labels: Array, design: Design = _ANY) -> tuple[float, int]:
+    """Number of distinct permutations of labels, and of those that only rename the samples.
+
+    >>> count_permutations(np.array([0, 0, 1, 1]))
+    (6.0, 2)
+    """
+    return _count(find_exchange(labels, design), int(labels.max()) + 1)
+
+
+def _count(exchange: Exchange, samples: int) -> tuple[float, int]:
     counts = exchange.counts(samples)
     return _count_distinct(counts), _count_alike(counts)
 
 
 def _count_distinct(counts: Array) -> float:
-    """How many labellings there are: a product of multinomial coefficients, and infinite from 1e15 up."""
+    """Number of permutations: a product of multinomial coefficients, or infinity from 1e15 up."""
     cells = counts.tolist()
-    # The coefficients of many rows have many digits: their logarithms say first whether they are needed.
+    # The coefficients of many rows have many digits, so their logarithms are computed first.
     logs = sum(math.lgamma(sum(cell) + 1) - sum(math.lgamma(part + 1) for part in cell) for cell in cells)
     if logs > math.log(1e15):
         return math.inf
@@ -292,7 +277,7 @@ def _count_distinct(counts: Array) -> float:
 
 
 def _count_alike(counts: Array) -> int:
-    """Ways to rename the samples such that every cell has as many units of each as before."""
+    """Number of ways to rename the samples that keep the number of units of each sample in every cell."""
     samples = counts.shape[1]
     if samples > 6:
         return 1
@@ -300,7 +285,7 @@ def _count_alike(counts: Array) -> int:
 
 
 def _drawn_columns(exchange: Exchange, samples: int, count: int, rng: np.random.Generator) -> Iterator[Array]:
-    """Labels of units for so many labellings, some columns (a multiple of eight) at a time."""
+    """Labels of units in ``count`` permutations, a multiple of eight columns at a time."""
     units = len(exchange.labels)
     width = min(8 * max(1, _TOGETHER // 8 // units), -(-count // 8) * 8)
     alike = _alike_cells(exchange)
@@ -311,7 +296,7 @@ def _drawn_columns(exchange: Exchange, samples: int, count: int, rng: np.random.
 def _draw_units(
     alike: list[tuple[Array, Array]], units: int, samples: int, columns: int, rng: np.random.Generator
 ) -> Array:
-    """Labels of all units in so many labellings."""
+    """Labels of all units: (units, columns)."""
     found = np.empty((units, columns), np.uint8)
     for members, template in alike:
         found[members.reshape(-1)] = _draw_cells(members, template, samples, columns, rng)
@@ -319,7 +304,7 @@ def _draw_units(
 
 
 def _alike_cells(exchange: Exchange) -> list[tuple[Array, Array]]:
-    """Cells with the same number of units of each sample: their members (cells, units), and their sorted labels."""
+    """Cells with the same number of units of each sample: their units (cells, units), and their sorted labels."""
     found: dict[tuple[int, ...], list[Array]] = {}
     for cell in exchange.cells:
         found.setdefault(tuple(np.sort(exchange.labels[cell]).tolist()), []).append(cell)
@@ -327,7 +312,7 @@ def _alike_cells(exchange: Exchange) -> list[tuple[Array, Array]]:
 
 
 def _draw_cells(members: Array, template: Array, samples: int, columns: int, rng: np.random.Generator) -> Array:
-    """Labels of the units of cells that are alike: (cells · units, columns)."""
+    """Labels of the units of cells with the same numbers of units: (cells · units, columns)."""
     cells, units = members.shape
     if template[0] == template[-1]:
         return np.broadcast_to(template[0], (cells * units, columns))
@@ -347,7 +332,7 @@ def _draw_cells(members: Array, template: Array, samples: int, columns: int, rng
 
 
 def _all_columns(exchange: Exchange, samples: int, count: int, rng: np.random.Generator) -> tuple[Array, int]:
-    """All labellings, in random order, and the column of the observed one."""
+    """All permutations in random order, and the column of the observed labels."""
     found = np.empty((len(exchange.labels), count), np.uint8)
     choices = [list(_arrangements(np.bincount(exchange.labels[c], minlength=samples).tolist())) for c in exchange.cells]
     order = rng.permutation(count)
@@ -358,7 +343,7 @@ def _all_columns(exchange: Exchange, samples: int, count: int, rng: np.random.Ge
 
 
 def _arrangements(counts: list[int]) -> Iterator[tuple[int, ...]]:
-    """All sequences with so many 0s, 1s, …
+    """All sequences with these numbers of 0s, 1s, …
 
     >>> list(_arrangements([1, 2]))
     [(0, 1, 1), (1, 0, 1), (1, 1, 0)]
@@ -366,7 +351,7 @@ def _arrangements(counts: list[int]) -> Iterator[tuple[int, ...]]:
     found = [label for label, count in enumerate(counts) for _ in range(count)]
     while True:
         yield tuple(found)
-        # The next one in the order of the alphabet: the last place that can grow does, and what follows starts again.
+        # The next sequence in lexicographic order.
         place = next((k for k in range(len(found) - 2, -1, -1) if found[k] < found[k + 1]), None)
         if place is None:
             return

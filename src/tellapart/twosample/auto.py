@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -16,7 +16,7 @@ from .._util.errors import InputMemoryError, Note
 from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
 from ..data import check_unchanged
-from ..data.notices import check_keep
+from ..data.notices import check_keep, note_reordered
 from ..data.open import open_samples
 from ..data.options import check_reading
 from ..data.samples import Samples
@@ -25,9 +25,9 @@ from ..data.shared import note_shared
 from ..engine import Compute, MemoryLike, computing
 from ..kernels import Kernel, as_kernel
 from ..omnibus import Layout, OmnibusResult, Pooled, StrongestStatistic, omnibus_test, pool_rows
+from ..stats.design import Design, check_paired
 from ..stats.permutations import NothingToExchange, draw_permutations
 from ..stats.pvalues import USUAL_LEVEL, check_draws, note_floor, warn_of_floor
-from .designs import Design, check_paired
 from .effects import Effects
 from .findings import AutoResult, FamilyResult, Findings, KSampleResult, PairwiseTest, TwoSampleResult, holm
 from .naming import adjust_columns
@@ -144,7 +144,9 @@ def two_sample_test(
     opened = open_samples([X, Y], ("X", "Y"), options, labels=named, keep_columns=keep, paired=paired)
     samples = opened.encode()
     samples = replace(samples, notes=(*samples.notes, *note_shared(opened.located, samples.points, samples.names)))
-    design = Design.check(samples, samples.labels["groups"], samples.labels["strata"], paired, equal_groups, named)
+    design = Design.check(
+        samples.sizes, samples.labels["groups"], samples.labels["strata"], paired, equal_groups, named
+    )
     with computing(max_memory, cluster, progress, threads, title="two_sample_test") as compute:
         result = run_two_sample_test(samples, design, permutations, as_kernels(kernels), seed, compute, start)
     check_unchanged(*samples.points)
@@ -208,17 +210,19 @@ def k_sample_test(
         mixed = open_samples(data, names, options, labels=named, keep_columns=keep, called=called).encode()
     else:
         mixed = open_by_labels(samples, labels, options, named, check_keep(keep_columns))
-    design = Design.check(mixed, mixed.labels["groups"], mixed.labels["strata"], False, equal_groups, named)
+    design = Design.check(mixed.sizes, mixed.labels["groups"], mixed.labels["strata"], False, equal_groups, named)
     given = as_kernels(kernels)
     with computing(max_memory, cluster, progress, threads, title="k_sample_test") as compute:
         test = _fit_and_test(mixed, given)
         result = run_omnibus(KSampleResult, mixed, design, permutations, seed, compute, start, test)
         tests: list[TwoSampleResult] = []
         notes = list(result.notes)
+        ends = np.cumsum([len(points) for points in mixed.points])
+        rows_of = np.split(np.arange(ends[-1]), ends[:-1])
         if pairwise and len(mixed.points) > 2:
             for i, j in combinations(range(len(mixed.points)), 2):
                 some = replace(mixed, points=(mixed.points[i], mixed.points[j]), names=(mixed.names[i], mixed.names[j]))
-                part = design.take([i, j], [len(points) for points in mixed.points])
+                part = design.take(np.concatenate([rows_of[i], rows_of[j]]))
                 quiet = replace(compute, progress=None)
                 try:
                     tests.append(run_two_sample_test(some, part, permutations, given, seed, quiet, time.perf_counter()))
@@ -288,7 +292,7 @@ def run_omnibus(
         The test of pooled rows: with features fitted to them, or to a reference.
     """
     rng = np.random.default_rng(seed)
-    sizes = [len(part) for part in mixed.points]
+    sizes = tuple(map(len, mixed.points))
     labels = np.repeat(np.arange(len(sizes), dtype=np.uint8), sizes)
     need = sum(sizes) * (permutations + 1) // (4 if len(sizes) == 2 else 1)
     if need > compute.max_memory and not compute.automatic:
@@ -300,9 +304,7 @@ def run_omnibus(
             permutations=...,
             max_memory=...,
         )
-    drawn = draw_permutations(
-        labels, permutations, rng, groups=design.groups, strata=design.strata, equal_groups=design.equal_groups
-    )
+    drawn = draw_permutations(labels, permutations, rng, design)
     pooled = pool_rows(mixed.points, drawn, rng)
     left = compute.leaving(pooled.permutations.packed.nbytes)
     outcome = test(pooled, rng, left)
@@ -316,18 +318,28 @@ def run_omnibus(
         statistic=outcome.statistic,
         pvalue=outcome.pvalue,
         null_distribution=outcome.null_distribution,
-        min_pvalue=drawn.floor,
+        min_pvalue=drawn.min_pvalue,
         families=families,
         columns=Findings(effects.describe_columns(columns)),
         pairs=Findings(effects.describe_pairs(outcome.pairs)),
-        sizes=tuple(sizes),
+        sizes=sizes,
         names=mixed.names,
         permuted_unit=design.permuted_unit,
         image_shape=mixed.image_shape,
-        notes=(*mixed.notes, *design.notes(mixed), *_notes(outcome, drawn.floor, mixed, effects)),
+        notes=(*mixed.notes, *_note_reordered(mixed, design), *_notes(outcome, drawn.min_pvalue, mixed, effects)),
         seed=seed,
         seconds=time.perf_counter() - start,
     )
+
+
+def _note_reordered(mixed: Samples, design: Design) -> tuple[str, ...]:
+    """Notes on columns of paired samples that hold the same values in another order: rows may be misaligned."""
+    if not design.paired or mixed.kind != "table":
+        return ()
+    first, second = (part[:].cpu().numpy() for part in mixed.points)
+    columns = ((unit.name, list(unit.coordinates)) for unit in mixed.variables)
+    notes = (note_reordered(name, first[:, places], second[:, places]) for name, places in columns)
+    return tuple(chain.from_iterable(notes))
 
 
 def _describe_strongest(strongest: StrongestStatistic, effects: Effects) -> str:

@@ -145,7 +145,7 @@ def cost_of_learned_test(
     split = splits[0]
     start = named_kernel(kernel, x[split.train_x[:500]], y[split.train_y[:500]], seed)
     tested = take_rows(x, split.test_x), take_rows(y, split.test_y)
-    cost = cost_of_test(*tested, start, take_labels(null, split, len(x)), permutations, seed, compute)
+    cost = cost_of_test(*tested, start, take_labels(null, split, len(x), len(y)), permutations, seed, compute)
     return replace(cost, seconds=len(splits) * cost.seconds, tiles=len(splits) * cost.tiles)
 
 

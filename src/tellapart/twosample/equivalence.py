@@ -25,7 +25,7 @@ from ..omnibus import Layout
 from ..omnibus.distance import FARTHEST, measure_distance
 from ..omnibus.plan import FeaturePlan
 from ..omnibus.sketch import draw_sketch
-from .designs import Design, check_paired
+from ..stats.design import Design, check_paired
 from .result import Result
 
 
@@ -182,7 +182,7 @@ def equivalence_test(
     mixed = open_samples(
         [X, Y], ("X", "Y"), options, labels={"groups": groups}, keep_columns=keep, paired=check_paired(paired)
     ).encode()
-    design = Design.check(mixed, mixed.labels["groups"], None, paired, False)
+    design = Design.check(mixed.sizes, mixed.labels["groups"], paired=paired)
     generator = np.random.default_rng(seed)
     m, n = (len(part) for part in mixed.points)
     layout = Layout(sum(len(unit.coordinates) for unit in mixed.variables), mixed.categories, mixed.image_shape)

@@ -181,7 +181,7 @@ def run_test(
             precision="double",
         )
     count = AUTO_LIMIT if permutations == "auto" else found.distribution.shape[-1]
-    floor = min_pvalue(count + 1, *null.labellings(len(x), len(y)))
+    floor = min_pvalue(count + 1, *null.distinct_permutations(len(x), len(y)))
     return _result(found, pvalue, floor, null, x, y, kernel, seed, start, "MMD²")
 
 
@@ -254,7 +254,7 @@ def run_witness_test(
         values = torch.cat([function(block).cpu() for block in blocks])
         found = null.draw_means(values, len(x), permutations, rng, compute.max_memory)
     # A one-sided test tells a labelling from its mirror image.
-    floor = min_pvalue(found.distribution.shape[-1] + 1, null.labellings(len(x), len(y))[0])
+    floor = min_pvalue(found.distribution.shape[-1] + 1, null.distinct_permutations(len(x), len(y))[0])
     pvalue = float(found.pvalue(1e-12))
     return _result(found, pvalue, floor, null, x, y, witness, seed, start, witness.statistic_name)
 

@@ -21,9 +21,9 @@ from ..data.notices import check_keep
 from ..data.open import open_samples
 from ..data.options import check_reading
 from ..engine import MemoryLike, computing
+from ..stats.design import Design
 from ..stats.pvalues import check_draws, check_level, rejects
 from .auto import run_two_sample_test
-from .designs import Design
 from .result import Result
 
 Array: TypeAlias = "np.ndarray[Any, Any]"

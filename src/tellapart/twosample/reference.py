@@ -29,10 +29,10 @@ from ..engine import Compute, MemoryLike, computing
 from ..omnibus import OmnibusResult, Pooled
 from ..omnibus.fixed import FixedTest
 from ..omnibus.sketch import sketch_rows
+from ..stats.design import Design
 from ..stats.pvalues import check_draws, warn_of_floor
 from .auto import run_omnibus
 from .constant_columns import find_constants, layout_of, mark_others, units_of
-from .designs import Design
 from .findings import TwoSampleResult
 from .reference_state import FORMAT, MOST, ReferenceState, as_loaded, fingerprint, read_state, write_state
 

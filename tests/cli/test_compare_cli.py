@@ -211,7 +211,7 @@ def test_scripts_may_ask_for_differences_that_matter(capsys):
     out = capsys.readouterr().out
     assert "age: larger in June, +0." in out
     assert "'id' numbers the rows (0 to 599). It is left out." in out
-    assert "give --keep-columns id." in out
+    assert "Give --keep-columns id." in out
     stored = json.loads(Path("out.json").read_text())
     assert stored["rows"]["x"] == list(range(300))
     assert stored["exemplars"][0]["item"] == f"a{stored['exemplars'][0]['row']}"

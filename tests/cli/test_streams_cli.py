@@ -138,7 +138,7 @@ def test_a_first_batch_that_differs_is_said_though_no_alarm(folder, capsys):
     assert main(["watch", "r.tellapart", "day3.csv", "--state", "s.json", *common]) == 0
     told = capsys.readouterr().out
     assert "day3.csv (60 rows): no alarm yet: this batch by itself differs (p = 0.005); that counts from the" in told
-    assert "--control fwer or bh" in told
+    assert "--control fwer or fdr" in told
     assert main(["watch", "r.tellapart", "day3.csv", "--state", "t.json", "--control", "fwer", *common]) == 1
     assert "--control" not in capsys.readouterr().out
     assert main(["watch", "r.tellapart", "day0.csv", "--state", "u.json", *common]) == 0

@@ -175,7 +175,7 @@ def test_bad_input_is_named(capsys, tmp_path, numbers):
         "a.npy",
         "b.npy",
         "--cross-fit",
-        says="cross_fit is an option of a learned test. Name one with --test ard.",
+        says="--cross-fit is an option of a learned test. Name one with --test ard.",
     )
     fails(capsys, "a.npy", "b.npy", "--permutations", "0", says="permutations must be")
     fails(capsys, "a.npy", "b.npy", "--max-memory", "lots", says="is not a size")

@@ -73,7 +73,7 @@ def test_a_column_that_was_constant_and_is_not_any_more(of_table):
     changed.loc[::3, "constant"] = 8.0
     result = of_table.test(changed, rng=0)
     assert "constant" in result.differing_columns(0.05).names
-    assert "'not 7'" in result.columns[0].words
+    assert "'not 7'" in result.columns[0].description
     assert not of_table.test(table(60, 2), rng=0).reject(0.01)
 
 

@@ -37,7 +37,7 @@ X, Y = (np.random.default_rng(seed).normal(size=(20, 2)) for seed in (0, 1))
         ),
         (lambda: ta.two_sample_test(X, Y, alpha=5), r"'alpha'. The level is given to the result: result.reject"),
         (lambda: ta.two_sample_test(X, Y, seed=5), r"Randomness comes in through rng=."),
-        (lambda: ta.rank(X, [X, Y], trian=0.5), r"Did you mean train=\?"),
+        (lambda: ta.rank(X, [X, Y], trian_size=0.5), r"Did you mean train_size=\?"),
         (lambda: ta.plan(X, Y, repetition=9), r"Did you mean repetitions=\?.*Arguments of plan are X, Y, power"),
     ],
 )

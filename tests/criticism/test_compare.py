@@ -142,7 +142,7 @@ def test_settings_say_how_the_samples_were_read():
     assert c.settings.reading.to_dict() == {"columns": ["age", "town"], "max_rows": 50}
     stored = json.loads(c.to_json())["settings"]
     assert stored["reading"] == {"columns": ["age", "town"], "max_rows": 50}
-    assert (stored["rows"], stored["kernel"], stored["train"]) == ([50, 50], "witness", 0.5)
+    assert (stored["rows"], stored["kernel"], stored["train_size"]) == ([50, 50], "witness", 0.5)
     assert stored["learned_kernel"].startswith("Witness(")
 
 

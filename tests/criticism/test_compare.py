@@ -18,15 +18,15 @@ from tellapart._util.numbers import number
 from tellapart.criticism import compare_cost
 from tellapart.kernels import ARD
 
-QUICK = {"kernel": "ard", "stability": 1, "learning": {"steps": 20}, "permutations": 199}
+QUICK = {"test": "ard", "stability": 1, "learning": {"steps": 20}, "permutations": 199}
 #: Where it does not matter what is learned.
-FAST = {"kernel": "witness", "stability": 0, "permutations": 99, "rng": 0}
+FAST = {"test": "witness", "stability": 0, "permutations": 99, "rng": 0}
 
 
 @pytest.mark.parametrize("kernel", ["ard", "witness", "rbf", "deep", "full"])
 def test_a_table_and_the_column_that_differs(kernel):
     X, Y = tables(n=200, income=3.0)
-    c = ta.compare(X, Y, rng=0, **QUICK | {"kernel": kernel})
+    c = ta.compare(X, Y, rng=0, **QUICK | {"test": kernel})
     assert c.pvalue == 1 / 200
     assert c.weights.leading(1)[0][0] == "income"
     assert c.weights.names == ("age", "income", "town")
@@ -120,7 +120,7 @@ def test_a_difference_of_means_is_not_called_mmd():
     stored = json.loads(c.to_json())
     assert (stored["statistic_name"], stored["distance_name"]) == ("difference of means", "difference of means")
     assert stored["distance"] == c.distance == c.statistic
-    other = ta.compare(X, Y, **FAST | {"kernel": "rbf"})
+    other = ta.compare(X, Y, **FAST | {"test": "rbf"})
     assert other.distance == math.sqrt(other.statistic)
     assert f"MMD: {number(other.distance)}" in other.summary()
 
@@ -143,7 +143,7 @@ def test_settings_say_how_the_samples_were_read():
     assert c.settings.reading.to_dict() == {"columns": ["age", "town"], "max_rows": 50}
     stored = json.loads(c.to_json())["settings"]
     assert stored["reading"] == {"columns": ["age", "town"], "max_rows": 50}
-    assert (stored["rows"], stored["kernel"], stored["train"]) == ([50, 50], "witness", 0.5)
+    assert (stored["rows"], stored["kernel"], stored["train_size"]) == ([50, 50], "witness", 0.5)
     assert stored["learned_kernel"].startswith("Witness(")
 
 
@@ -171,7 +171,7 @@ def test_memory_and_threads_hold_for_every_part(monkeypatch):
     before = torch.get_num_threads()
     X, Y = tables(n=60, income=3.0)
     for kernel in ("ard", "rbf"):
-        ta.compare(X, Y, max_memory="20MB", threads=1, rng=0, **QUICK | {"kernel": kernel})
+        ta.compare(X, Y, max_memory="20MB", threads=1, rng=0, **QUICK | {"test": kernel})
     assert {name for name, *_ in seen} == {"run_learned_test", "learn_kernel", "product", "witness_gradients"}
     assert {rest for _, *rest in map(tuple, seen) for rest in [tuple(rest)]} == {(20_000_000, 1)}
     assert torch.get_num_threads() == before
@@ -201,7 +201,7 @@ def test_features_are_compared_and_images_are_shown():
 
 def test_the_seed_decides_and_is_told():
     X, Y = tables(n=50)
-    quick = {"kernel": "ard", "learning": {"steps": 5, "scan": False}, "permutations": 99, "stability": 1}
+    quick = {"test": "ard", "learning": {"steps": 5, "scan": False}, "permutations": 99, "stability": 1}
     first = ta.compare(X, Y, **quick)
     again = ta.compare(X, Y, rng=first.test.seed, **quick)
     assert again.pvalue == first.pvalue
@@ -220,18 +220,18 @@ def test_swapped_halves_and_groups():
 
 
 def test_many_rows_are_binned(monkeypatch):
-    from tellapart.criticism import reading
+    from tellapart.criticism import learned
 
-    monkeypatch.setattr(reading, "PERMUTED", 90)
+    monkeypatch.setattr(learned, "PERMUTED", 90)
     c = ta.compare(*tables(n=100), "rbf", rng=0, stability=0, permutations=99)
     assert c.test.leading.test.null == "binned"
     assert c.settings.null == "binned"
 
 
 def test_of_very_many_rows_some_are_drawn(monkeypatch):
-    from tellapart.criticism import reading
+    from tellapart.criticism import learned
 
-    monkeypatch.setattr(reading, "ROWS", 100)
+    monkeypatch.setattr(learned, "ROWS", 100)
     X, Y = tables()
     c = ta.compare(X, Y[:90], **FAST)
     assert (len(c.x) + len(c.learned.split.train_x), len(c.y) + len(c.learned.split.train_y)) == (100, 90)
@@ -262,6 +262,6 @@ def test_weights_of_coordinates_that_never_vary_are_nothing():
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(200, 3)), rng.normal(size=(200, 3)) * [1, 2.5, 1]
     X[:, 2] = Y[:, 2] = 7.0
-    c = ta.compare(X, Y, rng=0, **QUICK | {"kernel": ARD(3)})
+    c = ta.compare(X, Y, rng=0, **QUICK | {"test": ARD(3)})
     assert c.weights.values[2] == 0
     assert c.weights.leading(1)[0][0] == "1"

@@ -133,7 +133,7 @@ def test_strata_of_single_rows_stay_together():
 
 
 @pytest.mark.parametrize("cross_fit", [False, True])
-def test_threads_do_not_matter(swap):
+def test_threads_do_not_matter(cross_fit):
     X, Y = ta.datasets.blobs(300, rng=0)
     before = torch.get_num_threads()
     found = []
@@ -141,8 +141,8 @@ def test_threads_do_not_matter(swap):
         torch.set_num_threads(threads)
         try:
             found += [
-                ta.learned_test(X, Y, cross_fit=swap, rng=0),
-                ta.learned_test(X, Y, cross_fit=swap, rng=0, threads=3),
+                ta.learned_test(X, Y, cross_fit=cross_fit, rng=0),
+                ta.learned_test(X, Y, cross_fit=cross_fit, rng=0, threads=3),
             ]
         finally:
             torch.set_num_threads(before)

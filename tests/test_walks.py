@@ -22,19 +22,25 @@ ROOT = os.path.dirname(ta.__file__)
 TO_EACH = {
     "data.sample.float_tensor",
     "data.sample.check_values",
+    "data.locate.locate",
+    "data.formats.__init__.find_format",
     "data.read.open_source",
-    "data.read.check_content",
-    "data.tables.check_table",
+    "data.read.validate",
+    "data.content.table.Table.validate",
     "data.encoding.Encoding.encode",
 }
 TO_BOTH = {
     "data.options.check_options",
-    "data.read.open_pair",
-    "data.read.check_pair",
-    "data.points._check_alike",
+    "data.open.open_samples",
+    "data.open.OpenedSamples.encode",
+    "data.points.check_alike",
     "data.matching.check_schema",
     "data.matching.match_checked",
-    "data.encoding.Encoding.fit_matched",
+    "data.together.agree_tables",
+    "data.together.pool_columns",
+    "data.together.check_texts",
+    "data.notices.find_notices",
+    "data.encoding.Encoding.fit",
     "learning.splits.split_rows",
     "stats.nulls.__init__.as_null",
     "_util.memory.memory_budget",
@@ -72,8 +78,12 @@ def files(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     monkeypatch.chdir(tmp_path)
     for name in ("a", "b"):
-        pd.DataFrame(rng.normal(size=(40, 3)), columns=list("xyz")).to_csv(f"{name}.csv", index=False)
-        np.save(f"{name}.npy", rng.normal(size=(40, 3)))
+        numbers = pd.DataFrame(rng.normal(size=(40, 3)), columns=list("xyz"))
+        numbers.to_csv(f"{name}.csv", index=False)
+        np.save(f"{name}.npy", numbers.to_numpy())
+        labels = {"patient": np.repeat([f"{name}{k}" for k in range(20)], 2), "site": np.repeat(["n", "s"], 20)}
+        table = numbers.assign(town=rng.choice(["Ulm", "Bonn"], 40), count=rng.integers(0, 9, 40), **labels)
+        table.assign(title=[f"{name} {k}" for k in range(40)]).to_csv(f"{name}-labels.csv", index=False)
 
 
 QUICK = {"permutations": 39, "rng": 0}
@@ -133,3 +143,60 @@ def test_everything_that_is_counted_is_called():
     """A name that no walk comes by counts nothing: the function was renamed, or is not used any more."""
     made = {name for walk in WALKS for name in follow(walk)}
     assert (TO_EACH | TO_BOTH) - made == set()
+
+
+# --- Files with columns that are labels of rows
+
+FILES = "a-labels.csv", "b-labels.csv"
+LABELS = {"groups": "patient", "strata": "site"}
+#: What is done to a file: how often at most.
+TO_A_FILE = {
+    "data.locate._find_path": 1,
+    "data.formats.__init__.find_format": 1,
+    "data.formats.delimited.Delimited.open": 1,
+    "data.formats.text.open_bytes": 2,
+    "data.content.table.Table.validate": 1,
+    "data.encoding.Encoding.encode": 1,
+}
+
+
+def of_reference() -> None:
+    reference = ta.Reference.fit(pd.read_csv(FILES[0]), keep_columns=True, drop=["title"], rng=0)
+    made = calls(lambda: reference.test(FILES[1], permutations=39, rng=0))
+    MADE["Reference.test"] = made
+
+
+#: Each call, and how many files it is given.
+CALLS = {
+    "two_sample_test": (lambda: ta.two_sample_test(*FILES, **LABELS, **QUICK), 2),
+    "k_sample_test": (lambda: ta.k_sample_test(list(FILES), **LABELS, **QUICK), 2),
+    "compare": (lambda: ta.compare(*FILES, **LABELS, items="title", **QUICK), 2),
+    "mmd_test": (lambda: ta.mmd_test(*FILES, drop=["patient", "site"], **QUICK), 2),
+    "Reference.test": (of_reference, 1),
+}
+
+
+@pytest.fixture
+def parsed(monkeypatch):
+    """The columns of each file that pandas has parsed."""
+    found = []
+    read_csv = pd.read_csv
+
+    def counted(source, **options):
+        found.append(options.get("usecols"))
+        return read_csv(source, **options)
+
+    monkeypatch.setattr(pd, "read_csv", counted)
+    return found
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_file_is_located_and_parsed_once(call, parsed):
+    function, files = CALLS[call]
+    if call == "Reference.test":
+        function()
+        counts, files_parsed = Counter(MADE[call]), len(parsed) - 1  # the reference was a DataFrame
+    else:
+        counts, files_parsed = Counter(calls(function)), len(parsed)
+    assert files_parsed == files
+    assert {name: counts[name] for name, most in TO_A_FILE.items() if not 1 <= counts[name] <= most * files} == {}

@@ -2,7 +2,7 @@
 A p-value, looked at
 ====================
 
-The statistic of the labels observed among those of 999 relabellings: once where nothing differs, once where
+The statistic of the labels observed among those of 999 permutations: once where nothing differs, once where
 something does.
 """
 

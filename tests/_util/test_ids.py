@@ -24,7 +24,7 @@ from tellapart._util.errors import (
     Note,
     note_after,
 )
-from tellapart.stats.labellings import NothingToExchange
+from tellapart.stats.permutations import NothingToExchange
 
 SOURCE = Path(ta.__file__).parent
 ERRORS = (

@@ -14,7 +14,7 @@ from two_tables import tables
 import tellapart as ta
 from tellapart.criticism.folds import draw_folds, find_units
 from tellapart.criticism.notices import notice_rows
-from tellapart.data.shared import hash_rows
+from tellapart.data.hashing import hash_blocks
 from tellapart.report import render
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -124,12 +124,12 @@ def test_ties_of_coarse_columns_are_no_copies():
     """Two rounded columns have equal rows by chance."""
     rng = np.random.default_rng(0)
     X, Y = (rng.normal(size=(300, 2)).round(1) for _ in range(2))
-    hashes = hash_rows(torch.from_numpy(np.concatenate([X, Y])))
+    hashes = hash_blocks(torch.from_numpy(np.concatenate([X, Y])))
     sources = ta.read(X), ta.read(Y)
     assert len(np.unique(hashes[:300])) <= 297
     assert notice_rows(hashes, 300, sources, ("X", "Y")) == []
     X = np.concatenate([rng.normal(size=(290, 2)), rng.normal(size=(5, 2)).repeat(2, 0)])
-    hashes = hash_rows(torch.from_numpy(np.concatenate([X, Y])))
+    hashes = hash_blocks(torch.from_numpy(np.concatenate([X, Y])))
     found = notice_rows(hashes, 300, (ta.read(X), sources[1]), ("X", "Y"))
     assert [notice.text for notice in found] == [
         "5 of the 300 rows of X repeat another one. If these are copies, remove them."
@@ -311,13 +311,13 @@ def test_units_stay_in_one_fold():
     import torch
 
     labels = np.repeat([0, 1], 100)
-    units = find_units(hash_rows(torch.from_numpy(values)), np.repeat(np.arange(100), 2))
+    units = find_units(hash_blocks(torch.from_numpy(values)), np.repeat(np.arange(100), 2))
     folds, count = draw_folds(units, labels, rng)
     assert count == 6
     assert (folds[100:120] == folds[:20]).all()
     assert (folds[::2] == folds[1::2]).all()
     # Of few different rows, equal ones are no copies.
-    assert len(np.unique(find_units(hash_rows(torch.from_numpy(values.round() > 0)), None))) == 200
+    assert len(np.unique(find_units(hash_blocks(torch.from_numpy(values.round() > 0)), None))) == 200
 
 
 def test_few_rows():

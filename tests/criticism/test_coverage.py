@@ -12,13 +12,13 @@ import tellapart as ta
 from tellapart.criticism.crossfit import cross_fit
 from tellapart.criticism.folds import find_units
 from tellapart.criticism.separability import separability
-from tellapart.data.mixed import open_mixed
+from tellapart.data.hashing import hash_blocks
+from tellapart.data.open import open_samples
 from tellapart.data.options import ReadOptions
-from tellapart.data.shared import hash_rows
 from tellapart.engine import computing
-from tellapart.stats.forms import Part, draw_labellings, pool_rows
-from tellapart.stats.forms.features import Layout
-from tellapart.stats.forms.regression import predict
+from tellapart.omnibus import ColumnScore, Layout, pool_rows
+from tellapart.omnibus.regression import predict
+from tellapart.stats.permutations import draw_permutations
 from tellapart.twosample.effects import Effects
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -65,11 +65,11 @@ def test_effects(repetitions, grouped):
             if grouped:  # every row twice: half as much evidence
                 X, Y = np.repeat(X[:100], 2, 0), np.repeat(Y[:75], 2, 0)
                 units = np.repeat(np.arange(175), 2)
-            mixed = open_mixed([X, Y], "XY", ReadOptions())
-            mixed = type(mixed)(**vars(mixed) | {"units": tuple(_as_boolean(unit) for unit in mixed.units)})
+            mixed = open_samples([X, Y], "XY", ReadOptions()).encode()
+            mixed = type(mixed)(**vars(mixed) | {"variables": tuple(_as_boolean(unit) for unit in mixed.variables)})
             labels = np.repeat(np.arange(2, dtype=np.uint8), [len(X), len(Y)])
-            pooled = pool_rows(mixed.points, draw_labellings(labels, 9, rng), rng)
-            parts = [Part(c, k, 1, 0.01, 0.01) for k, c in zip(kinds, ((2,), (2,), (0, 1), (3,)), strict=True)]
+            pooled = pool_rows(mixed.points, draw_permutations(labels, 9, rng), rng)
+            parts = [ColumnScore(c, k, 1, 0.01, 0.01) for k, c in zip(kinds, ((2,), (2,), (0, 1), (3,)), strict=True)]
             effects = Effects(mixed, pooled, [parts[2]], compute, units)
             deviation = math.sqrt(9 / 7)
             n = np.array([len(X), len(Y)])
@@ -125,7 +125,7 @@ def test_auc_out_of_fold(repetitions, shift):
         for r in range(repetitions):
             rng = np.random.default_rng([7, r])
             X, Y = (torch.from_numpy(rng.normal(size=(150, 5)) + k * np.array([shift, 0, 0, 0, 0])) for k in (0, 1))
-            units = find_units(hash_rows(torch.cat([X, Y])), None)
+            units = find_units(hash_blocks(torch.cat([X, Y])), None)
             fit = cross_fit((X, Y), Layout(5), [], units, rng, compute)
             of_x, of_y = (predict(fit.features, part, fit.coefficients[:, :-1], compute) for part in many)
             truth = np.mean([separability(of_x[:, k], of_y[:, k]) for k in range(of_x.shape[1])])

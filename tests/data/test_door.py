@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +13,10 @@ import torch
 from PIL import Image
 
 from tellapart._util.errors import InputError
-from tellapart.data import Encoding, as_pair, as_points, as_sample, read, read_pair
-from tellapart.data import points as door
+from tellapart.data import Encoding, as_pair, as_points, as_sample, points, read, read_pair
+from tellapart.data.content import Images, Rows, Table
 from tellapart.data.lazy import Lazy
 from tellapart.data.source import Source
-
-#: `tellapart.data.read` is the function.
-reading_module = sys.modules["tellapart.data.read"]
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(30, 3)), RNG.normal(size=(20, 3)) * 5
@@ -184,32 +180,33 @@ def test_other_rows_are_read_alike() -> None:
 
 
 def test_values_are_checked_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    counts = {"check_values": 0, "check_finite": 0, "check_table": 0}
+    counts = {"values": 0, "arrays": 0, "tables": 0}
 
-    def count(module: Any, name: str) -> None:
-        before = getattr(module, name)
+    def count(owner: Any, method: str, name: str) -> None:
+        before = getattr(owner, method)
 
         def counted(*args: Any, **options: Any) -> Any:
             counts[name] += 1
             return before(*args, **options)
 
-        monkeypatch.setattr(module, name, counted)
+        monkeypatch.setattr(owner, method, counted)
 
-    count(door, "check_values")
-    count(reading_module, "check_finite")
-    count(reading_module, "check_table")
+    count(points, "check_values", "values")
+    count(Rows, "validate", "arrays")
+    count(Images, "validate", "arrays")
+    count(Table, "validate", "tables")
     np.savez(tmp_path / "x.npz", X)
     pair = as_pair(X, Y)
-    assert counts == {"check_values": 2, "check_finite": 0, "check_table": 0}
+    assert counts == {"values": 2, "arrays": 0, "tables": 0}
     as_pair(*pair)
     as_points(*pair)
-    assert counts == {"check_values": 2, "check_finite": 0, "check_table": 0}
+    assert counts == {"values": 2, "arrays": 0, "tables": 0}
     as_points(FRAME, OTHER, standardise="auto")
-    assert counts == {"check_values": 2, "check_finite": 0, "check_table": 2}
+    assert counts == {"values": 2, "arrays": 0, "tables": 2}
     as_points(tmp_path / "x.npz", pd.DataFrame(Y))
-    assert counts == {"check_values": 2, "check_finite": 1, "check_table": 3}
+    assert counts == {"values": 2, "arrays": 1, "tables": 3}
     as_points(read(FRAME), read(OTHER))
-    assert counts["check_table"] == 5
+    assert counts["tables"] == 5
 
 
 # --- Tables that are not clean

@@ -25,9 +25,8 @@ from torch.utils.data import DataLoader, TensorDataset
 from tellapart import datasets
 from tellapart._util.errors import InputError, InputMemoryError
 from tellapart.data import as_pair, as_points, as_sample, read
+from tellapart.data.content import Images, Table
 from tellapart.data.formats import FILES, FORMATS
-from tellapart.data.images import Images
-from tellapart.data.tables import Table
 
 VALUES = np.random.default_rng(0).normal(size=(40, 3))
 OTHERS = np.random.default_rng(1).normal(size=(30, 3))

@@ -24,9 +24,7 @@ from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset
 import tellapart as ta
 from tellapart._util import extras
 from tellapart.data import Encoding, Sample, Source, as_sample, match, read
-from tellapart.data.images import Images
-from tellapart.data.source import Rows
-from tellapart.data.tables import Table
+from tellapart.data.content import Images, Rows, Table
 
 VALUES = np.random.default_rng(0).normal(size=(20, 3))
 PICTURES = np.random.default_rng(1).integers(0, 256, (6, 8, 9, 3), dtype=np.uint8)
@@ -647,7 +645,7 @@ def test_tables_are_matched_by_name() -> None:
     a, b = match(x, y)
     assert a.columns == b.columns == ("a", "b")
     assert b.row(0) == ["2", "v"]
-    assert Encoding.fit(x, y).encode(y).names == ("a", "b=u", "b=v")
+    assert Encoding.fit(a, b).encode(y).names == ("a", "b=u", "b=v")
 
 
 MISMATCHES: list[tuple[Any, Any, str]] = [
@@ -672,7 +670,7 @@ def test_columns_that_can_be_brought_together() -> None:
     x = read(pd.DataFrame({"flag": [True, False], "empty": [None, None]}), missing="indicator")
     y = read(pd.DataFrame({"flag": [2, 0], "empty": ["u", "v"]}), missing="indicator")
     for first, second in ((x, y), (y, x)):
-        encoding = Encoding.fit(first, second)
+        encoding = Encoding.fit(*match(first, second))
         assert encoding.names == ("flag", "empty=u", "empty=v", "empty is missing")
         assert encoding.encode(x).values[:, 3].gt(0).all()
         assert encoding.encode(y).values[:, 3].eq(0).all()
@@ -683,7 +681,7 @@ def test_a_table_of_numbers_matches_an_array() -> None:
     for x, y in ((frame, VALUES), (VALUES, frame)):
         first, second = match(read(x), read(y))
         assert first.columns == second.columns == ("a", "b", "c")
-        encoding = Encoding.fit(read(x), read(y))
+        encoding = Encoding.fit(first, second)
         assert torch.equal(encoding.encode(read(x)).values, encoding.encode(read(y)).values)
 
 

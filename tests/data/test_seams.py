@@ -20,8 +20,9 @@ import tellapart as ta
 from tellapart._util.errors import InputChangedError, InputError, InputMemoryError
 from tellapart.data import as_pair, open_lazy, read
 from tellapart.data.columns import Column
+from tellapart.data.content import Table
 from tellapart.data.formats import jsonlines, parquet, text
-from tellapart.data.tables import Table, unique_names
+from tellapart.data.names import unique_names
 
 
 def column(data: Any, **options: Any) -> Column:

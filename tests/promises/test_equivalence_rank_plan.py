@@ -11,7 +11,7 @@ import torch
 import tellapart as ta
 from tellapart import engine
 from tellapart.kernels import Mixture
-from tellapart.stats.forms.distance import Tail
+from tellapart.omnibus.distance import Tail
 from tellapart.stats.relative import relative_from
 from tellapart.twosample.ranking import _two_sided
 

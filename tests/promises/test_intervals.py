@@ -12,14 +12,14 @@ from scipy import stats
 import tellapart as ta
 from tellapart.criticism.crossfit import cross_fit, fold_auc
 from tellapart.criticism.folds import find_units
-from tellapart.data.mixed import open_mixed
+from tellapart.data.hashing import hash_blocks
+from tellapart.data.open import open_samples
 from tellapart.data.options import ReadOptions
-from tellapart.data.shared import hash_rows
 from tellapart.engine import computing
-from tellapart.stats.forms import Part, draw_labellings, pool_rows
-from tellapart.stats.forms.features import Layout
+from tellapart.omnibus import ColumnScore, Layout, pool_rows
+from tellapart.stats.design import Design
+from tellapart.stats.permutations import draw_permutations
 from tellapart.stats.student import student_quantile
-from tellapart.twosample.designs import Design
 from tellapart.twosample.effects import Effects, share_interval
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -116,16 +116,19 @@ def cover(draw, ratio, shift, repetitions):
             rng = np.random.default_rng([17, r])
             X, Y, how = draw(rng)
             Y = ratio * Y + shift
-            mixed = open_mixed([X, Y], "XY", ReadOptions())
-            design = Design.check(mixed, how.get("groups"), how.get("strata"), how.get("paired", False), False)
+            mixed = open_samples([X, Y], "XY", ReadOptions()).encode()
+            design = Design.check(mixed.sizes, how.get("groups"), how.get("strata"), how.get("paired", False))
             labels = np.repeat(np.arange(2, dtype=np.uint8), [len(X), len(Y)])
-            drawn = draw_labellings(labels, 3, rng, groups=design.groups, strata=design.strata, equal_groups=False)
-            known = [Part((j, i), "dependence", 1, 0.5, 0.5) for i in range(4) for j in range(i)]
+            drawn = draw_permutations(labels, 3, rng, design)
+            known = [ColumnScore((j, i), "dependence", 1, 0.5, 0.5) for i in range(4) for j in range(i)]
             effects = Effects(mixed, pool_rows(mixed.points, drawn, rng), known, compute, design.units)
             within = math.sqrt((len(X) + len(Y) * ratio**2) / (len(X) + len(Y)))
             truth = {"location": shift / within, "scale": math.log(ratio), "dependence": 0.0}
             shown = [
-                max((effects.describe(Part((c,), kind, 1, 0.5, 0.5)) for kind in ("location", "scale")), key=clarity)
+                max(
+                    (effects.describe(ColumnScore((c,), kind, 1, 0.5, 0.5)) for kind in ("location", "scale")),
+                    key=clarity,
+                )
                 for c in range(4)
             ]
             for found, hits in ((shown, columns), (map(effects.describe, known), pairs)):
@@ -200,7 +203,7 @@ def test_auc_of_groups_that_do_not_differ(groups, size, repetitions):
                 torch.from_numpy(rng.normal(size=(groups, 3))[of_row] + 0.2 * rng.normal(size=(len(of_row), 3)))
                 for _ in range(2)
             )
-            units = find_units(hash_rows(torch.cat([X, Y])), np.concatenate([of_row, of_row + groups]))
+            units = find_units(hash_blocks(torch.cat([X, Y])), np.concatenate([of_row, of_row + groups]))
             low, high = cross_fit((X, Y), Layout(3), [], units, rng, compute).auc_interval
             hits += low <= 0.5 <= high
     print(f"{groups} groups of {size}: {hits / repetitions:.3f} of {repetitions}")

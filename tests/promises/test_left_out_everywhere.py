@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import tellapart as ta
-from tellapart.data.mixed import open_mixed
+from tellapart.data.open import open_samples
 from tellapart.data.options import ReadOptions
 
 #: For each kind of column how it is made of row numbers, and whether it is compared.
@@ -47,10 +47,9 @@ def pooled_table(seed: int = 0) -> pd.DataFrame:
 
 
 def compared_columns(samples: list[pd.DataFrame], **options: Any) -> set[str]:
-    return {
-        unit.name
-        for unit in open_mixed(samples, [f"s{k}" for k in range(len(samples))], ReadOptions(), **options).units
-    }
+    names = [f"s{k}" for k in range(len(samples))]
+    opened = open_samples(samples, names, ReadOptions(), **options)
+    return {variable.name for variable in opened.encode().variables}
 
 
 @pytest.mark.parametrize("relabellings", [12, pytest.param(200, marks=pytest.mark.full)])
@@ -95,7 +94,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "mmd_test": lambda X, Y, **o: ta.mmd_test(X, Y, permutations=19, rng=0, **o),
     "mmd_test, a kernel": lambda X, Y, **o: ta.mmd_test(X, Y, ta.kernels.Gaussian(1.0), permutations=19, rng=0, **o),
     "learned_test": lambda X, Y, **o: ta.learned_test(X, Y, permutations=19, learning={"steps": 1}, rng=0, **o),
-    "Reference": lambda X, Y, keep=None: ta.Reference.fit(X, keep_columns=keep, rng=0).contents,
+    "Reference": lambda X, Y, keep_columns=None: ta.Reference.fit(X, keep_columns=keep_columns, rng=0).contents,
     "scikit-learn": lambda X, Y, **o: _estimator(X, Y, **o),
 }
 
@@ -123,10 +122,10 @@ def test_every_call_leaves_out_the_same_columns_and_says_so(call):
 @pytest.mark.parametrize("call", CALLS)
 def test_every_call_honours_keep(call):
     X, Y = (table.drop(columns="review") for table in tables())
-    assert notes_of(CALLS[call](X, Y, keep=["day", "order"])) == {"user_id"}
-    assert notes_of(CALLS[call](X, Y, keep=True)) == set()
+    assert notes_of(CALLS[call](X, Y, keep_columns=["day", "order"])) == {"user_id"}
+    assert notes_of(CALLS[call](X, Y, keep_columns=True)) == set()
     with pytest.raises(ValueError, match="no column 'nothing' to keep"):
-        CALLS[call](X, Y, keep="nothing")
+        CALLS[call](X, Y, keep_columns="nothing")
 
 
 def test_pytest_assertions_leave_out_the_same_columns():

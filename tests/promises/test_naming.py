@@ -14,7 +14,8 @@ import pandas as pd
 import pytest
 
 import tellapart as ta
-from tellapart.stats.forms.single import Blocks, SingleTests, number_features, single_pvalues
+from tellapart.omnibus.single import Blocks, SingleTests, number_features, single_pvalues
+from tellapart.stats.design import Design
 
 ALPHA = 0.05
 
@@ -177,7 +178,7 @@ def test_single_p_values_are_exact(design):
     g, pvalues = np.random.default_rng(0), []
     for _ in range(60):
         labels, columns, options = single_problem(g, design)
-        pvalues += list(single_pvalues(columns, None, labels, 199, g, **options))
+        pvalues += list(single_pvalues(columns, None, labels, 199, g, Design(**options)))
     for level in (0.05, 0.2, 0.5):
         assert sum(p <= level for p in pvalues) <= most(len(pvalues), level, 4.0)
     # And they are not all 1.
@@ -190,7 +191,7 @@ def test_a_bound_certifies_only_what_permutations_do_not_reach():
     for sizes, shift in (((30, 30), 0.6), ((10, 200), 1.0), ((300, 300), 0.2)):
         labels = np.repeat([0, 1], sizes)
         test = SingleTests(
-            Blocks.merge(labels, None, None, False),
+            Blocks.merge(labels, Design()),
             [number_features(g.normal(size=len(labels)) + shift * labels)],
             None,
             True,

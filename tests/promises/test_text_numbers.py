@@ -13,7 +13,7 @@ from scipy.stats import ks_2samp
 
 import tellapart as ta
 from tellapart._util.errors import InputError
-from tellapart.data.mixed import open_mixed
+from tellapart.data.open import open_samples
 from tellapart.data.options import ReadOptions
 
 
@@ -50,7 +50,7 @@ LAWS = {
 
 
 def read_values(samples: list[pd.DataFrame]) -> list[np.ndarray[Any, Any]]:
-    mixed = open_mixed(samples, [f"s{k}" for k in range(len(samples))], ReadOptions(), keep=True)
+    mixed = open_samples(samples, [f"s{k}" for k in range(len(samples))], ReadOptions(), keep_columns=True).encode()
     return [part[:].numpy() for part in mixed.points]
 
 
@@ -119,18 +119,16 @@ def test_files_of_text_are_read_like_tables_of_text(tmp_path):
     for name, texts in (("x", ["950", "1.234", "1.234.567"]), ("y", ["950", "1.234"]), ("z", ["X", "2", "3"])):
         pd.DataFrame({"v": texts * 20, "w": 1.5}).to_csv(tmp_path / f"{name}.csv", index=False)
     x, y, z = (tmp_path / f"{name}.csv" for name in "xyz")
-    mixed = open_mixed([x, y], "XY", ReadOptions(), keep=True)
+    mixed = open_samples([x, y], "XY", ReadOptions(), keep_columns=True).encode()
     assert np.unique(mixed.points[1][:, 0].numpy()).tolist() == [950, 1234]
     assert len(mixed.notes) == 2
-    drawn = open_mixed([x, y], "XY", ReadOptions(max_rows=30), keep=True)
+    drawn = open_samples([x, y], "XY", ReadOptions(max_rows=30), keep_columns=True).encode()
     assert set(np.unique(drawn.points[1][:, 0].numpy())) == {950, 1234}
-    kinds = [unit.kind for unit in open_mixed([y, z], "XY", ReadOptions(), keep=True).units]
+    kinds = [unit.kind for unit in open_samples([y, z], "XY", ReadOptions(), keep_columns=True).encode().variables]
     assert kinds == ["text", "number"]
     sources = [ta.read(x), ta.read(y)]
-    assert np.unique(open_mixed(sources, "XY", ReadOptions(), keep=True).points[1][:, 0].numpy()).tolist() == [
-        950,
-        1234,
-    ]
+    found = open_samples(sources, "XY", ReadOptions(), keep_columns=True).encode().points[1][:, 0]
+    assert np.unique(found.numpy()).tolist() == [950, 1234]
 
 
 @pytest.mark.parametrize(

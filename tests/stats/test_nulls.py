@@ -28,9 +28,9 @@ from tellapart.kernels import Gaussian, Grid, Precomputed
 from tellapart.learning import median_bandwidth
 from tellapart.stats import formulas, nulls
 from tellapart.stats.formulas import mmd2_of_labels
-from tellapart.stats.labellings import draw_subsets
 from tellapart.stats.nulls import Binned, Null, NullDistribution, Paired, Permutation, Wild
-from tellapart.stats.nulls.labels import Labels
+from tellapart.stats.nulls.permuted import first_sample
+from tellapart.stats.permutations import draw_permutations, draw_subsets
 from tellapart.twosample import mmd_test_cost
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -133,7 +133,7 @@ def test_binned_statistics_are_those_of_relabelled_bins(m, n, bins):
         every.append(ta.mmd2(Z[first], np.delete(Z, first, 0), kernel))
     every = np.array(every)
     drawn = found.distribution.numpy()
-    assert null.labellings(m, n)[0] == len(every)
+    assert null.distinct_permutations(m, n)[0] == len(every)
     if len(every) <= count + 1:  # all of them, once
         np.testing.assert_allclose(np.sort([*drawn, found.statistic.item()]), np.sort(every), atol=1e-12)
         return
@@ -161,21 +161,22 @@ def test_paired_is_the_paired_statistic_of_swapped_pairs():
     np.testing.assert_allclose(np.sort([*null.distribution, null.statistic]), np.sort(every), atol=1e-12)
     assert len(few.distribution) == 25
     assert np.abs(few.distribution.numpy()[:, None] - np.array(every)).min(1).max() < 1e-12
-    assert Paired().labellings(5, 5) == (32, 2)  # exchanging all pairs changes nothing
+    assert Paired().distinct_permutations(5, 5) == (32, 2)  # exchanging all pairs changes nothing
 
 
 @pytest.mark.parametrize("equal_groups", [True, False])
 def test_groups_move_as_a_whole(equal_groups):
     groups = np.repeat(np.arange(12), [3, 3, 2, 2, 1, 1, 3, 3, 2, 2, 1, 1])
     m = 12
-    exchange = Permutation(groups, equal_groups=equal_groups).exchange(m, m)
-    labels = Labels.draw(exchange, 150, np.random.default_rng(5))
-    assert labels.columns.shape == (24, 151)
+    design = Permutation(groups, equal_groups=equal_groups).design(m, m)
+    drawn = draw_permutations(first_sample(m, m), 150, np.random.default_rng(5), design, place_last=True)
+    columns = drawn.codes()
+    assert columns.shape == (24, 151)
     for group in range(12):
-        assert (np.ptp(labels.columns[groups == group], axis=0) == 0).all()
-    assert (labels.columns[:, labels.observed] == (np.arange(24) < m)).all()
-    assert (labels.sizes() == m).all() == equal_groups
-    assert 0.3 < labels.columns[0].mean() < 0.7
+        assert (np.ptp(columns[groups == group], axis=0) == 0).all()
+    assert (columns[:, drawn.observed] == (np.arange(24) < m)).all()
+    assert (drawn.sizes[:, 1] == m).all() == equal_groups
+    assert 0.3 < columns[0].mean() < 0.7
 
 
 @pytest.mark.parametrize(
@@ -190,7 +191,8 @@ def test_groups_move_as_a_whole(equal_groups):
     ],
     ids=["strata", "named strata", "equal groups", "groups", "equal groups within strata", "groups within strata"],
 )
-def test_labellings_are_all_of_those_allowed_or_uniform_over_them(m, groups, strata, equal_groups):
+@pytest.mark.parametrize("place_last", [True, False])
+def test_permutations_are_all_of_those_allowed_or_uniform_over_them(m, groups, strata, equal_groups, place_last):
     """Against all subsets of groups with as many groups as observed in each stratum (and of each size)."""
     N = len(groups or strata)
     groups = np.arange(N) if groups is None else np.array(groups)
@@ -208,14 +210,14 @@ def test_labellings_are_all_of_those_allowed_or_uniform_over_them(m, groups, str
         if kind(chosen) == kind(observed)
     }
     null = Permutation(None if len(first) == N else groups, strata, equal_groups)
-    exchange = null.exchange(m, N - m)
-    assert null.labellings(m, N - m)[0] == len(allowed) > 3
-    every = Labels.draw(exchange, 10_000, np.random.default_rng(0))
-    assert sorted(2 ** np.arange(N) @ every.columns) == sorted(allowed)
+    labels, design = first_sample(m, N - m), null.design(m, N - m)
+    assert null.distinct_permutations(m, N - m)[0] == len(allowed) > 3
+    every = draw_permutations(labels, 10_000, np.random.default_rng(0), design, place_last=place_last)
+    assert sorted(2 ** np.arange(N) @ every.codes()) == sorted(allowed)
     rng, drawn, places = np.random.default_rng(0), [], []
     for _ in range(2000):
-        some = Labels.draw(exchange, len(allowed) - 2, rng)
-        codes = 2 ** np.arange(N) @ some.columns
+        some = draw_permutations(labels, len(allowed) - 2, rng, design, place_last=place_last)
+        codes = 2 ** np.arange(N) @ some.codes()
         assert codes[some.observed] == 2**m - 1
         drawn.append(np.delete(codes, some.observed))
         places.append(some.observed)

@@ -660,14 +660,14 @@ def test_a_worker_that_is_killed_does_not_change_a_bit(samples, files, small_blo
 
 PEAK = """
 import sys, torch, tellapart as ta
-from tellapart.stats.forms import features
+from tellapart.omnibus import sketch
 
 def peak():
     with open("/proc/self/status") as lines:
         return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
 
 torch.set_num_threads(1)
-features.LANDMARKS = 128
+sketch.LANDMARKS = 128
 ta.two_sample_test(torch.randn(1000, 8), torch.randn(1000, 8), 99, rng=0)
 before = peak()
 print(ta.two_sample_test(sys.argv[1], sys.argv[2], 99, rng=0, max_memory=sys.argv[3]).pvalue)

@@ -37,7 +37,7 @@ X, Y = (np.random.default_rng(seed).normal(size=(20, 2)) for seed in (0, 1))
         ),
         (lambda: ta.two_sample_test(X, Y, alpha=5), r"'alpha'. The level is given to the result: result.reject"),
         (lambda: ta.two_sample_test(X, Y, seed=5), r"Randomness comes in through rng=."),
-        (lambda: ta.rank(X, [X, Y], trian=0.5), r"Did you mean train=\?"),
+        (lambda: ta.rank(X, [X, Y], trian_size=0.5), r"Did you mean train_size=\?"),
         (lambda: ta.plan(X, Y, repetition=9), r"Did you mean repetitions=\?.*Arguments of plan are X, Y, power"),
     ],
 )
@@ -150,7 +150,7 @@ def test_samples_by_label_are_read_once(tmp_path, monkeypatch):
     ta.k_sample_test(path, np.repeat(["a", "b"], 10), permutations=19, rng=0)
     assert len(opened) == 1
     ta.k_sample_test(path, "kind", permutations=19, rng=0)
-    assert len(opened) == 3  # the labels, and everything else
+    assert len(opened) == 2  # labels in a column are taken out of what was read
 
 
 @pytest.mark.parametrize(

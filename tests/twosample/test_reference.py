@@ -14,6 +14,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 import tellapart as ta
+from tellapart.omnibus.families.kernel import KernelFamily
 from tellapart.results import TwoSampleResult
 
 
@@ -73,7 +74,7 @@ def test_a_column_that_was_constant_and_is_not_any_more(of_table):
     changed.loc[::3, "constant"] = 8.0
     result = of_table.test(changed, rng=0)
     assert "constant" in result.differing_columns(0.05).names
-    assert "'not 7'" in result.columns[0].words
+    assert "'not 7'" in result.columns[0].description
     assert not of_table.test(table(60, 2), rng=0).reject(0.01)
 
 
@@ -236,8 +237,9 @@ def test_no_row_is_both_fitted_on_and_compared():
     """Landmarks are rows that features were fitted on: none of them may be among the rows kept."""
     X = rows(400)
     reference = ta.Reference.fit(X, rng=0)
-    plan = reference.contents.forms.plan
-    landmarks = plan.similarities["kernel"].landmarks.numpy() * plan.divisor + plan.centre
+    plan = reference.contents.test.plan
+    (kernel,) = (family for family in plan.families if isinstance(family, KernelFamily))
+    landmarks = kernel.similarities.landmarks.numpy() * plan.transform.divisor + plan.transform.centre
     distances = np.abs(landmarks[:, None] - reference.contents.rows.numpy()[None]).max(2)
     assert distances.min() > 1e-6
 
@@ -267,11 +269,11 @@ def test_what_rows_become_does_not_depend_on_the_rows_that_are_compared():
     before, after = (ta.Reference.fit(part, rng=7, missing="indicator").contents for part in (X, changed))
     parts = [[vars(part) for part in known.schema.encoding.parts] for known in (before, after)]
     np.testing.assert_equal(*parts)
-    assert before.schema.units == after.schema.units
+    assert before.schema.variables == after.schema.variables
     assert before.constants == after.constants
     batch = ta.Reference(before).open(draw(50, (0, 90)))
     for (_, first), (_, second) in zip(
-        *(known.forms.plan.features(batch.rows, known.forms.plan.members) for known in (before, after)), strict=True
+        *(known.test.plan.features(batch.rows, known.test.plan.blocks) for known in (before, after)), strict=True
     ):
         assert torch.equal(first, second)
 

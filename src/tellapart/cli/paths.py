@@ -74,7 +74,7 @@ def _given(paths: Paths) -> Iterator[tuple[str, Path]]:
 
 
 def _expand(path: str) -> Path:
-    from ..data.paths import split_member
+    from ..data.locate import split_member
 
     try:
         return split_member(path)[0]  # of run.npz:images the file

@@ -158,7 +158,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _identify(given: str, state: Path | None, overwritten: bool) -> tuple[str, str]:
     """What a batch is called, and what identifies it: its path, seen from the folder of the state, not its contents."""
-    from ..data.paths import split_member
+    from ..data.locate import split_member
 
     name = Path(given).name or given
     try:

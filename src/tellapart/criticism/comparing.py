@@ -12,6 +12,7 @@ from torch import Tensor
 from .._util.errors import InputError
 from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
+from ..data.encoding import Standardise
 from ..data.notices import check_keep
 from ..data.options import Missing, check_options
 from ..engine import MemoryLike, computing
@@ -20,8 +21,7 @@ from ..stats.pvalues import check_level, check_reach
 from .automatic import AutomaticOptions, compare_automatically
 from .comparison import Comparison
 from .learned import LearnedOptions, compare_learned
-from .reading import Standardise
-from .request import Request
+from .options import ComparisonOptions
 
 
 def compare(
@@ -150,7 +150,7 @@ def compare(
         max_memory=max_memory,
     )
     with computing(max_memory, cluster, progress, threads, title="compare") as compute:
-        request = Request(
+        request = ComparisonOptions(
             X,
             Y,
             permutations,

@@ -13,14 +13,13 @@ from .._util.text import shorten
 from .._util.view import Column, Facts, Figure, Headline, Row, Table, View, facts, notes
 from ..data import Encoding, Sample, Source
 from ..data.arrays import Array
+from ..data.names import quote_names
 from ..data.notices import Notice, NoticeKind
-from ..data.tables import quote_names
 from ..engine import Compute, MemoryLike, computing
 from ..kernels import Kernel
-from ..stats.forms import FamilyVerdict
 from ..stats.pvalues import rejects
 from ..twosample import Findings, LearnedTest, TwoSampleResult
-from ..twosample.findings import distinct_names
+from ..twosample.findings import FamilyResult, distinct_names
 from ..twosample.result import Result
 from ..twosample.views import families_table, findings_table, headline, null_figure, witness_figure
 from .exemplars import Exemplar, exemplars, row_numbers, where
@@ -107,7 +106,7 @@ class Comparison(Result):
         return self.test if isinstance(self.test, LearnedTest) else None
 
     @property
-    def families(self) -> dict[str, FamilyVerdict]:
+    def families(self) -> dict[str, FamilyResult]:
         """The families of forms with their own p-values, the one that says most first; empty for learned tests."""
         return {} if isinstance(self.test, LearnedTest) else self.test.families
 

@@ -9,14 +9,14 @@ from torch import Tensor
 
 from .._util.errors import InputError
 from .._util.rng import RNG, seed_of
+from ..data.encoding import Standardise
 from ..data.options import Missing, check_options
 from ..engine import Cost, MemoryLike, computing
 from ..learning import Criterion, fitting
 from ..stats.pvalues import check_level, check_reach
 from ..twosample.costs import cost_of_learned_test
-from .learned import LearnedOptions
-from .reading import Standardise, prepare
-from .request import Request
+from .learned import LearnedOptions, prepare
+from .options import ComparisonOptions
 
 
 def compare_cost(
@@ -85,15 +85,9 @@ def compare_cost(
     )
     with computing(max_memory, cluster, threads=threads) as compute:
         fitting.Settings.from_mapping(criterion, None)  # complains about a criterion that is not known
-        request = Request(X, Y, permutations, groups, strata, reading, compute, equal_groups=equal_groups)
-        data = prepare(request, LearnedOptions(criterion, train_size, cross_fit, null, standardise))
-        return cost_of_learned_test(
-            data.samples[0].values,
-            data.samples[1].values,
-            test,
-            data.splits,
-            data.null,
-            permutations,
-            reading.seed,
-            compute,
+        request = ComparisonOptions(X, Y, permutations, groups, strata, reading, compute, equal_groups=equal_groups)
+        samples, chosen, splits, _ = prepare(
+            request, LearnedOptions(criterion, train_size, cross_fit, null, standardise)
         )
+        x, y = (sample.values for sample in samples.encoded)
+        return cost_of_learned_test(x, y, test, splits, chosen, permutations, reading.seed, compute)

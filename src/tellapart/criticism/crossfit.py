@@ -12,10 +12,11 @@ from ..data import Points, reindex
 from ..data.arrays import Array
 from ..engine import Compute
 from ..kernels import Kernel
+from ..omnibus import Layout
+from ..omnibus.joint import JointFeatures
+from ..omnibus.regression import predict, sum_folds
+from ..omnibus.sketch import draw_sketch
 from ..stats.auc import placements
-from ..stats.forms.features import Layout, draw_sketch
-from ..stats.forms.joint import JointFeatures
-from ..stats.forms.regression import predict, sum_folds
 from .folds import draw_folds
 from .intervals import auc_interval
 

@@ -10,21 +10,32 @@ from typing import Any, Literal
 import numpy as np
 from torch import Tensor
 
+from .._util.errors import Note
 from .._util.rng import seed_of
+from ..data import Sample
+from ..data.encoding import Standardise
+from ..data.notices import Notice
+from ..data.samples import Samples
+from ..data.shared import find_shared_rows
 from ..engine import Compute
 from ..kernels import Kernel
 from ..learning import Criterion, fitting
-from ..stats.nulls import Permutation
-from ..stats.nulls.labels import as_labels
-from ..twosample.learned import run_learned_test
+from ..learning.splits import Split
+from ..stats.nulls import Binned, Null, Permutation
+from ..twosample.learned import check_learned_null, run_learned_test, split_samples
 from .comparison import Comparison
 from .crossfit import fold_auc
-from .notices import without_left_out
-from .reading import Standardise, prepare, take_items
-from .request import Request
+from .notices import notice_shared
+from .options import ComparisonOptions
 from .weights import find_weights
 from .witness import witness_values
 
+#: Rows of each sample at most, unless ``max_rows`` says otherwise: time grows with the square.
+ROWS = 100_000
+#: Tested rows up to which every row is permuted; beyond, bins of rows, which cost next to nothing.
+PERMUTED = 20_000
+#: Standard deviations from the mean beyond which it makes no difference how far a row is.
+_FARTHEST = 1e15
 #: Steps and patience at the most, when weights are learned again to see how stable they are.
 _QUICK = {"steps": 150, "patience": 3}
 
@@ -42,13 +53,14 @@ class LearnedOptions:
     learning: Mapping[str, Any] | None = None
 
 
-def compare_learned(request: Request, kernel: Any, options: LearnedOptions) -> Comparison:
+def compare_learned(request: ComparisonOptions, kernel: Any, options: LearnedOptions) -> Comparison:
     """`compare` by a kernel that is learned."""
     settings = fitting.Settings.from_mapping(options.criterion, options.learning)
     permutations, seed, compute = request.permutations, request.seed, request.compute
-    data = prepare(request, options)
-    x, y = data.samples
-    test = run_learned_test(x.values, y.values, kernel, settings, data.splits, data.null, permutations, seed, compute)
+    samples, null, splits, noticed = prepare(request, options)
+    (x, y), items = samples.encoded, request.items_of(samples)
+    assert samples.encoding is not None
+    test = run_learned_test(x.values, y.values, kernel, settings, splits, null, permutations, seed, compute)
     here = compute.here()
     split = test.split
     learned_from = x.take(split.train_x), y.take(split.train_y)
@@ -65,7 +77,7 @@ def compare_learned(request: Request, kernel: Any, options: LearnedOptions) -> C
         compute=here,
     )
     rows = np.concatenate([split.test_x, split.test_y + len(x.values)])
-    groups = as_labels(data.null.groups, "groups") if isinstance(data.null, Permutation) else None
+    groups = null.design(len(x), len(y)).groups if isinstance(null, Permutation) else None
     units = np.arange(len(rows)) if groups is None else np.unique(groups[rows], return_inverse=True)[1].reshape(-1)
     labels = np.repeat([0, 1], [len(witness_x), len(witness_y)])
     values = np.concatenate([witness_x, witness_y])
@@ -75,7 +87,7 @@ def compare_learned(request: Request, kernel: Any, options: LearnedOptions) -> C
         alpha=request.alpha,
         x=tested[0],
         y=tested[1],
-        names=request.names or data.names,
+        names=(samples.names[0], samples.names[1]),
         witness_x=witness_x,
         witness_y=witness_y,
         auc=auc,
@@ -85,23 +97,61 @@ def compare_learned(request: Request, kernel: Any, options: LearnedOptions) -> C
         distance_name=test.kernel.distance_name,
         slices=(),
         weights=weights,
-        noticed=data.noticed,
-        items=take_items(data.items, tested),
-        notes=(*data.notes, *test.notes),
+        noticed=noticed,
+        items=None if items is None else (items[0][split.test_x], items[1][split.test_y]),
+        notes=(*samples.notes, *test.notes),
         settings=request.settings(
-            data.sources,
-            (len(x), len(y)),
+            samples,
             test=kernel if isinstance(kernel, str) else type(kernel).__name__,
             criterion=options.criterion,
             train_size=options.train_size if isinstance(options.train_size, float) else None,
             cross_fit=options.cross_fit,
-            null=data.null.name,
+            null=null.name,
         ),
         seconds=request.seconds,
         _witness=witness,
-        _encoding=data.encoding,
-        _source=without_left_out(data.sources[0], data.noticed),
+        _encoding=samples.encoding,
+        _source=samples.sources[0],
     )
+
+
+def prepare(request: ComparisonOptions, how: LearnedOptions) -> tuple[Samples, Null, list[Split], tuple[Notice, ...]]:
+    """Two samples, read, matched and encoded for a learned test.
+
+    Returns
+    -------
+    The samples, the null distribution of the test, which rows to learn from and which to test (twice if both halves
+    are tested), and what is seen of the data without a test.
+    """
+    limit = request.reading.max_rows or ROWS
+    opened = request.open(replace(request.reading, max_rows=limit), standardise=how.standardise)
+    x, y = opened.sources
+    groups, strata = opened.labels["groups"], opened.labels["strata"]
+    null = check_learned_null("binned" if how.null == "binned" else "permutation", groups, strata, request.equal_groups)
+    shared = find_shared_rows(x.content.hash_rows(), y.content.hash_rows())
+    splits = split_samples(len(x), len(y), how.train_size, how.cross_fit, null, request.seed, shared)
+    tested = len(splits[0].test_x) + len(splits[0].test_y)
+    if how.null == "auto" and groups is None and strata is None and tested > PERMUTED:
+        null = Binned()
+    # If both halves are tested, the encoding is fitted on all rows: it does not look at labels.
+    samples = opened.encode(None if how.cross_fit else (splits[0].train_x, splits[0].train_y))
+    if how.standardise:
+        samples = replace(samples, encoded=tuple(map(_as_single, samples.encoded)))
+    drawn = (
+        Note("rows-drawn", f"{source.label}: {limit:,} rows were drawn at random.")
+        for source in (x, y)
+        if source.numbers.max() >= limit
+    )
+    samples = replace(samples, notes=(*drawn, *samples.notes))
+    return samples, null, splits, (*notice_shared(shared), *samples.notices)
+
+
+def _as_single(sample: Sample) -> Sample:
+    """In single precision: numbers around 0 lose nothing in it, and learning takes half the time.
+
+    A tested row may be farther out than single precision reaches, for the scale is that of the rows learned from.
+    """
+    return replace(sample, values=sample.values.clamp(-_FARTHEST, _FARTHEST).float())
 
 
 def _relearner(

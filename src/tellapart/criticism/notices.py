@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-
 import numpy as np
 
 from ..data import Source
 from ..data.arrays import Array
 from ..data.notices import Notice
 from ..data.shared import SharedRows, describe_shared
-from ..data.source import Rows
-from ..data.tables import Table
 
 #: Rows of one sample that repeat others are reported from this share on.
 _REPEATED = 0.01
@@ -45,11 +40,7 @@ def notice_rows(hashes: Array, m: int, sources: tuple[Source, Source], names: tu
 
 def _equal_by_chance(source: Source) -> float:
     """How many pairs of rows would be equal if the columns were independent: many, where these are few and coarse."""
-    content = source.content
-    if isinstance(content, Table):
-        columns = [column.values for column in content.columns]
-    else:
-        columns = list(content.values.T) if isinstance(content, Rows) else []
+    columns = [column.values for column in source.content.split_columns()]
     rows = len(source)
     pairs = rows * (rows - 1) / 2
     found = pairs if columns else 0.0
@@ -67,15 +58,3 @@ def notice_shared(shared: SharedRows | None) -> tuple[Notice, ...]:
         return ()
     text = f"{shared} Equal rows are learned from or tested together."
     return (Notice("shared rows", (), text, count=shared.in_x),)
-
-
-def without_left_out(source: Source, noticed: Sequence[Notice]) -> Source:
-    """A source whose `like` reads further rows without the columns that were left out."""
-    left_out = {column for notice in noticed if notice.left_out for column in notice.columns}
-    if not left_out:
-        return source
-    options = source.options
-    if options.columns is not None:
-        wanted = tuple(name for name in options.columns if name not in left_out)
-        return replace(source, options=replace(options, columns=wanted))
-    return replace(source, options=replace(options, drop=(*(options.drop or ()), *sorted(left_out))))

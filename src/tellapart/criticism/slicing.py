@@ -17,10 +17,10 @@ from .._util.extras import extra
 from ..data import Points
 from ..data.arrays import Array
 from ..data.columns import Column
-from ..data.mixed import Mixed, Unit
-from ..stats.forms.scores import step_down
-from ..stats.labellings import draw_labellings
-from ..twosample.designs import Design
+from ..data.samples import Samples, Variable
+from ..omnibus.scores import step_down
+from ..stats.design import Design
+from ..stats.permutations import draw_permutations
 from .crossfit import CrossFit
 from .slices import Condition, Relation, Slice
 
@@ -64,7 +64,7 @@ class Candidate:
 
 
 def find_slices(
-    mixed: Mixed, points: Points, fit: CrossFit, design: Design, permutations: int, rng: np.random.Generator
+    mixed: Samples, points: Points, fit: CrossFit, design: Design, permutations: int, rng: np.random.Generator
 ) -> tuple[Slice, ...]:
     """Kinds of rows that one sample has more of, by their p-values.
 
@@ -77,8 +77,8 @@ def find_slices(
     halves = [[np.count_nonzero(part & (labels == k)) for k in (0, 1)] for part in (fit.searched, counted)]
     if min(map(min, halves)) < _FEWEST or not can_be_found():
         return ()
-    most = _NAMELESS if all(unit.name.isdecimal() for unit in mixed.units) else _COLUMNS
-    by_rules = mixed.image_shape is None and len(mixed.units) <= most
+    most = _NAMELESS if all(unit.name.isdecimal() for unit in mixed.variables) else _COLUMNS
+    by_rules = mixed.image_shape is None and len(mixed.variables) <= most
     found = _find_rules(mixed, points, fit, labels, rng) if by_rules else _find_clusters(points, fit, rng)
     if not found:
         return ()
@@ -109,11 +109,8 @@ def _count(
     members: Array, labels: Array, design: Design, counted: Array, permutations: int, rng: np.random.Generator
 ) -> Array | None:
     """Adjusted p-values of differences of shares: exact, given the rows that were searched."""
-    groups, strata = (None if part is None else part[counted] for part in (design.groups, design.strata))
     try:
-        drawn = draw_labellings(
-            labels, permutations, rng, groups=groups, strata=strata, equal_groups=design.equal_groups
-        )
+        drawn = draw_permutations(labels, permutations, rng, design.take(counted))
     except InputError:
         return None
     of_y = np.zeros((members.shape[1], drawn.count))
@@ -158,7 +155,7 @@ class _Rule(NamedTuple):
 
 
 def _find_rules(
-    mixed: Mixed, points: Points, fit: CrossFit, labels: Array, rng: np.random.Generator
+    mixed: Samples, points: Points, fit: CrossFit, labels: Array, rng: np.random.Generator
 ) -> list[Candidate]:
     """The nodes of a shallow regression tree of the witness function that differ most between the samples."""
     trees = extra("sklearn.tree", group="report", what="Finding slices")
@@ -172,8 +169,8 @@ def _find_rules(
     tree = trees.DecisionTreeRegressor(
         max_depth=_DEPTH, max_leaf_nodes=_LEAVES, min_samples_leaf=least, random_state=seed
     ).fit(Z, fit.search_values[rows])
-    gaps = {unit.coordinates[0]: unit.gap for unit in mixed.units if unit.gap is not None}
-    units = {place: unit for unit in mixed.units for place in unit.coordinates}
+    gaps = {unit.coordinates[0]: unit.gap for unit in mixed.variables if unit.gap is not None}
+    units = {place: unit for unit in mixed.variables for place in unit.coordinates}
     ranked = []
     for bounds in _paths(tree.tree_):
         simple = [_simplify(bound, Z) for bound in _without_implied(_merge(bounds), units)]
@@ -224,7 +221,7 @@ def _merge(bounds: Sequence[Bound]) -> list[Bound]:
     return [Bound(c, above, threshold) for (c, above), threshold in found.items()]
 
 
-def _without_implied(bounds: Sequence[Bound], units: Mapping[int, Unit]) -> list[Bound]:
+def _without_implied(bounds: Sequence[Bound], units: Mapping[int, Variable]) -> list[Bound]:
     """The bounds without those that another one implies: what is of one category is of no other."""
     known = {units[bound.coordinate].name for bound in bounds if bound.above and units[bound.coordinate].levels}
     return [bound for bound in bounds if bound.above or units[bound.coordinate].name not in known]
@@ -275,7 +272,7 @@ def _overlap(a: Array, b: Array) -> float:
     return max(float((a & c).sum() / max((a | c).sum(), 1)) for c in (b, ~b))
 
 
-def _condition(bound: Bound, unit: Unit) -> Condition:
+def _condition(bound: Bound, unit: Variable) -> Condition:
     """A bound in the words of the user's column."""
     relation: Relation = "is" if bound.above else "is not"
     if unit.tells_missing(bound.coordinate):

@@ -17,7 +17,6 @@ from ..engine.compute import Compute
 from ..kernels import Kernel
 from ..learning import fitting
 from ..twosample.result import Displayed
-from .reading import columns_of
 
 Pair: TypeAlias = tuple[Sample, Sample]
 
@@ -116,7 +115,7 @@ def find_weights(
     repetitions
         How often weights are computed again, to see their range: scales are learned again, slopes taken elsewhere.
     """
-    columns = tuple(dict.fromkeys(columns_of(learned_from[0])))
+    columns = tuple(dict.fromkeys(learned_from[0].column_names))
     scales = kernel.coordinate_scales
     # Where no step was better than the start, all scales are equal, and the witness says more than they do.
     by_scales = scales is not None and float(scales.max() / scales.min()) > _LEARNED
@@ -124,7 +123,7 @@ def find_weights(
 
     def weights(kernel: Kernel, part: Pair) -> Array:
         found = _scales(kernel, part) if by_scales else _slopes(kernel, part, compute)
-        return _sum_columns(found, columns_of(part[0]), columns)
+        return _sum_columns(found, part[0].column_names, columns)
 
     values = weights(kernel, rows)
     again = []

@@ -16,11 +16,11 @@
 from .encoding import Encoding
 from .lazy import Lazy, Paired, Points, check_unchanged, compact, in_memory, reindex, take_rows
 from .matching import match
-from .paths import check_path
-from .points import as_pair, as_points, as_sample
+from .open import open_samples
 from .read import open_lazy, read, read_pair
 from .sample import Display, Kind, Sample
 from .source import Source
+from .tensors import as_pair, as_points, as_sample
 
 __all__ = [
     "Display",
@@ -34,12 +34,12 @@ __all__ = [
     "as_pair",
     "as_points",
     "as_sample",
-    "check_path",
     "check_unchanged",
     "compact",
     "in_memory",
     "match",
     "open_lazy",
+    "open_samples",
     "read",
     "read_pair",
     "reindex",

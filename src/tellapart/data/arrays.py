@@ -59,7 +59,7 @@ def as_array(data: Any, name: str) -> Array:
 
 
 def check_dense_real(values: Tensor, name: str) -> None:
-    """Complain about tensors that are sparse or complex."""
+    """Raise `InputTypeError` for tensors that are sparse or complex."""
     if values.is_complex():
         raise InputTypeError("complex-numbers", f"{name} {_COMPLEX}")
     if values.is_sparse or values.layout != torch.strided:
@@ -85,7 +85,7 @@ def float_type(array: Array) -> torch.dtype:
 
 
 def check_exact(array: Array, name: str) -> None:
-    """Complain about whole numbers beyond 2**53, if some that differ become the same float."""
+    """Raise `InputError` for whole numbers beyond 2**53, if some that differ become the same float."""
     if array.dtype.kind not in "iu" or array.dtype.itemsize < 8 or not array.size:
         return
     if int(array.max()) <= 2**53 and int(array.min()) >= -(2**53):

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from .._util.errors import InputTypeError
+from .._util.errors import InputTypeError, Note
 from .._util.text import printable, shorten
 from .arrays import Array, check_exact, check_whole, fits_single
 from .dates import (
@@ -23,12 +23,10 @@ from .dates import (
     parse_iso_date,
 )
 from .precision import DOUBLE, precision_of, round_array
-from .written import are_codes, looks_like, read_written
+from .written import are_codes, read_written
 
 ColumnKind: TypeAlias = Literal["number", "boolean", "date", "text"]
 
-#: A column counts as numbers with mistakes in it from more different numbers on.
-_FEWEST_NUMBERS = 5
 #: What programs write where a number is missing, in lower case.
 _MISSING = frozenset(
     (
@@ -91,7 +89,7 @@ class Column:
     levels
         The different texts.
     categorical
-        Whether the user said that these are categories, so that numbers among them are no mistake.
+        Whether the user declared these to be categories, so that numbers among them are not a mistake.
     single
         Whether float32 holds every value exactly.
     precision
@@ -120,6 +118,11 @@ class Column:
     def missing(self) -> Array:
         """Which values are missing."""
         return self.values < 0 if self.kind == "text" else np.isnan(self.values)
+
+    @property
+    def note(self) -> Note:
+        """How it was read, as a sentence."""
+        return Note("column-reading", f"{self.name!r} is {self.remark}.")
 
     def take(self, rows: Array) -> Column:
         """Some of the rows."""
@@ -171,7 +174,7 @@ class Column:
 
 
 def column_from_array(name: str, array: Array, label: str, *, categorical: bool = False) -> Column:
-    """A column from an array of any type. Numbers mixed with text are text, and so are numbers said to be categories.
+    """A column from an array of any type. Numbers mixed with text are text, and so are declared categories.
 
     >>> column_from_array("day", np.array(["2024-01-01", "2024-01-03T12:00"], dtype=object), "X").values
     array([19723. , 19725.5])
@@ -342,33 +345,6 @@ def count_missing(values: Any) -> int:
         return 0
     # A list of texts and NaN would become texts, "nan" among them.
     return sum(map(is_missing, np.asarray(values, object).reshape(-1).tolist()))
-
-
-def find_problem(column: Column) -> str:
-    """Why a column whose texts are all numbers or dates could not be read as such; empty where there is nothing."""
-    if column.kind != "text" or column.categorical:
-        return ""
-    written = read_written([level for level in column.used_levels() if not stands_for_missing(level)])
-    return written.problem if written is not None else ""
-
-
-def find_strays(column: Column) -> tuple[Array, str] | None:
-    """Rows of the few texts in a column that is otherwise numbers or dates, and what it is otherwise.
-
-    >>> column = column_from_array("age", np.array(["31", "47", "?", *map(str, range(40))], dtype=object), "X")
-    >>> find_strays(column)
-    (array([2]), 'number')
-    """
-    if column.kind != "text" or column.categorical:
-        return None
-    counts = np.bincount(column.values[column.values >= 0], minlength=len(column.levels))
-    looks = np.array([looks_like(level) or ("date" if is_iso_date(level) else "") for level in column.levels])
-    for kind in ("number", "date"):
-        good = looks == kind
-        enough = np.count_nonzero(good & (counts > 0)) > _FEWEST_NUMBERS and counts[good].sum() >= 0.9 * counts.sum()
-        if enough and counts[~good].any() and not are_codes(column.levels):
-            return np.flatnonzero(np.append(~good, False)[column.values]), kind
-    return None
 
 
 def _from_objects(name: str, array: Array, label: str, categorical: bool) -> Column:

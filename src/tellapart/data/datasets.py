@@ -281,7 +281,7 @@ def _wave(t: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 #: What can be compared by name: images that a model was not trained on.
-below: dict[str, Callable[[], Any]] = {
+NAMED: dict[str, Callable[[], Any]] = {
     "mnist": lambda: mnist().test_images.numpy(),
     "digits": lambda: digits().numpy(),
 }

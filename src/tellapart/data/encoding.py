@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
-from typing import Any, Literal
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 import torch
 
 from .._util.errors import InputError
 from .arrays import Array, float_type
-from .features import name_outputs
-from .images import Images, pixel_names
+from .columns import Column
 from .limits import check_memory
-from .matching import match
+from .names import unique_names
 from .sample import Kind, Sample, positions
 from .scaling import Levels, Numbers, split_rows
-from .source import Rows, Source
-from .tables import Table, unique_names
+
+if TYPE_CHECKING:
+    from .source import Source
+
+#: Whether columns are brought to one scale: those of tables, always, or never.
+Standardise: TypeAlias = Literal["auto"] | bool
 
 #: Numbers that are encoded together.
 _BLOCK = 2**20
-#: Texts of each sample by which features are named.
-_TEXTS = 1_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,14 +77,14 @@ class Encoding:
         y: Source,
         rows_x: Any = None,
         rows_y: Any = None,
-        standardise: Literal["auto"] | bool = "auto",
+        standardise: Standardise = "auto",
     ) -> Encoding:
         """Fit on some rows of both sources (by position or mask; default all).
 
         Parameters
         ----------
         x, y
-            Sources that can be matched (see `match`).
+            Sources that are aligned: the same columns, in the same order (see `match`).
         rows_x, rows_y
             The rows that may be learned from, such as the training half.
         standardise
@@ -103,13 +104,6 @@ class Encoding:
         tensor([[-1.3416,  0.0000,  1.6330],
                 [-0.4472,  1.6330,  0.0000]], dtype=torch.float64)
         """
-        return cls.fit_matched(*match(x, y), rows_x, rows_y, standardise)
-
-    @classmethod
-    def fit_matched(
-        cls, x: Source, y: Source, rows_x: Any = None, rows_y: Any = None, standardise: Literal["auto"] | bool = "auto"
-    ) -> Encoding:
-        """`fit` for sources that are matched already."""
         if standardise not in ("auto", True, False):
             raise InputError(
                 "unknown-choice", f"standardise={standardise!r} is not known. Choose 'auto', True or False."
@@ -117,9 +111,7 @@ class Encoding:
         rows = tuple(_index(given, source) for given, source in ((rows_x, x), (rows_y, y)))
         if not len(rows[0]) + len(rows[1]):
             raise InputError("no-rows", "rows_x and rows_y are both empty: there is nothing to fit the encoding on.")
-        if x.features is None and isinstance(x.content, Table) and isinstance(y.content, Table):
-            return cls._fit_table(x.content, y.content, (rows[0], rows[1]), bool(standardise))
-        return cls._fit_matrix(x, y, (rows[0], rows[1]), standardise)
+        return x.content.fit_encoding(y.content, (rows[0], rows[1]), standardise)
 
     def encode(self, source: Source) -> Sample:
         """The rows of a source as numbers.
@@ -148,10 +140,13 @@ class Encoding:
         )
 
     @classmethod
-    def _fit_table(cls, a: Table, b: Table, rows: tuple[Array, Array], standardise: bool) -> Encoding:
+    def fit_columns(
+        cls, tables: tuple[Sequence[Column], Sequence[Column]], rows: tuple[Array, Array], standardise: bool
+    ) -> Encoding:
+        """How the columns of two tables become numbers."""
         parts: list[Numbers | Levels] = []
         names, columns = [], []
-        for first, second in zip(a.columns, b.columns, strict=True):
+        for first, second in zip(*tables, strict=True):
             if first.kind == "text":
                 part: Numbers | Levels = Levels.fit((first, second), rows, standardise)
                 new = part.names(first.name) if isinstance(part, Levels) else []
@@ -163,46 +158,46 @@ class Encoding:
             parts.append(part)
             names += new
             columns += [first.name] * len(new)
-        single = not standardise and all(c.single or c.kind == "text" for c in (*a.columns, *b.columns))
+        single = not standardise and all(c.single or c.kind == "text" for c in (*tables[0], *tables[1]))
         dtype = torch.float32 if single else torch.float64
-        return cls(unique_names(names), tuple(columns), "table", None, dtype, a.names, tuple(parts))
+        sources = tuple(column.name for column in tables[0])
+        return cls(unique_names(names), tuple(columns), "table", None, dtype, sources, tuple(parts))
 
     @classmethod
-    def _fit_matrix(
-        cls, x: Source, y: Source, rows: tuple[Array, Array], standardise: Literal["auto"] | bool
+    def fit_matrices(
+        cls, matrices: tuple[Array, Array], rows: tuple[Array, Array], columns: tuple[str, ...], standardise: bool
     ) -> Encoding:
-        matrices = [_matrix(source) for source in (x, y)]
-        size = max(1, _BLOCK // max(1, matrices[0][:1].size))
-
-        def blocks() -> Iterator[Array]:
-            parts = (
-                (matrix, part) for matrix, index in zip(matrices, rows, strict=True) for part in split_rows(index, size)
-            )
-            return (matrix[part].reshape(len(part), -1) for matrix, part in parts)
-
+        """How two matrices become numbers: they are these, and indicators of what is missing."""
         dtype = torch.promote_types(*(float_type(matrix) for matrix in matrices))
-        images = x.content if x.features is None and isinstance(x.content, Images) else None
-        if images is not None:
-            names, pixels = pixel_names(images.shape)
-            if standardise is True:
-                part = Numbers.fit(blocks, np.arange(0), True)
-            else:
-                ones = np.ones(len(names))
-                part = Numbers(ones * images.low, ones / (images.high - images.low), ones * 0, np.arange(0))
-            white = (images.low, images.high)
-            return cls(names, pixels, "images", images.shape, torch.float32, (), (part,), white)
+        size = _rows_of_block(matrices)
         everything = chain.from_iterable((m[part] for part in split_rows(np.arange(len(m)), size)) for m in matrices)
         gaps = np.flatnonzero(np.logical_or.reduce([_find_gaps(block) for block in everything]))
-        columns = x.columns if x.features is None else _name_features(x, y, matrices[0].shape[1])
-        part = Numbers.fit(blocks, gaps, bool(standardise))
+        part = Numbers.fit(lambda: _blocks(matrices, rows), gaps, standardise)
         names = unique_names([*columns, *(f"{columns[k]} is missing" for k in gaps)])
         origins = (*columns, *(columns[k] for k in gaps))
         return cls(names, origins, "rows", None, dtype, columns, (part,))
 
+    @classmethod
+    def fit_pixels(
+        cls,
+        names: tuple[str, ...],
+        pixels: tuple[str, ...],
+        shape: tuple[int, ...],
+        white: tuple[float, float],
+        standardised: tuple[tuple[Array, Array], tuple[Array, Array]] | None,
+    ) -> Encoding:
+        """How images become numbers: by one scale, or standardised pixel by pixel on some rows of two arrays."""
+        if standardised is not None:
+            part = Numbers.fit(lambda: _blocks(*standardised), np.arange(0), True)
+        else:
+            ones = np.ones(len(names))
+            part = Numbers(ones * white[0], ones / (white[1] - white[0]), ones * 0, np.arange(0))
+        return cls(names, pixels, "images", shape, torch.float32, (), (part,), white)
+
     def _writers(self, source: Source) -> list[Callable[[Array, Array], None]]:
         """For each part a function that writes the coordinates of some rows."""
         if self.kind == "table":
-            by_name = {c.name: c for c in source.content.columns} if isinstance(source.content, Table) else {}
+            by_name = {column.name: column for column in source.content.columns}
             for name, part in zip(self.source_columns, self.parts, strict=True):
                 column = by_name.get(name)
                 if column is None:
@@ -217,7 +212,7 @@ class Encoding:
             return [
                 self._column_writer(part, by_name[n]) for part, n in zip(self.parts, self.source_columns, strict=True)
             ]
-        matrix, numbers = _matrix(source, self), self.parts[0]
+        matrix, numbers = source.content.numbers(self, source.label), self.parts[0]
         right = matrix.shape[1:] == (self.image_shape or (len(self.source_columns),))
         if not right or not isinstance(numbers, Numbers):
             raise InputError(
@@ -235,36 +230,19 @@ class Encoding:
         return lambda rows, out: part.write(lookup[column.values[rows]], out)
 
 
-def _name_features(x: Source, y: Source, width: int) -> tuple[str, ...]:
-    """What the outputs of a function of the rows are called; it may look at some texts of both samples."""
-    tables = [source.content for source in (x, y) if isinstance(source.content, Table)]
-    columns = [table.columns[0] for table in tables if table.columns[0].kind == "text"]
-    texts = [text for column in columns for text in islice(column.used_levels(), _TEXTS)]
-    return unique_names(name_outputs(x.options.features, width, texts))
-
-
 def _index(given: Any, source: Source) -> Array:
     return np.arange(len(source)) if given is None else positions(given, len(source))
 
 
-def _matrix(source: Source, encoding: Encoding | None = None) -> Array:
-    """What holds a source's numbers, one row for each point, of whatever shape; images as ``encoding`` takes them."""
-    content = source.content
-    if source.features is not None:
-        return source.features.numpy()
-    if isinstance(content, Images):
-        if encoding is None or encoding.pixel_range is None:
-            return content.pixels
-        content = content.to_range(*encoding.pixel_range)
-        return content.in_colour().pixels if len(encoding.image_shape or ()) == 3 else content.pixels
-    if isinstance(content, Rows):
-        return content.values
-    values = content.to_matrix()
-    if values is None:
-        raise InputError(
-            "kinds-differ", f"{source.label} is a table with text or dates, but the encoding was fitted on numbers."
-        )
-    return values
+def _blocks(matrices: tuple[Array, Array], rows: tuple[Array, Array]) -> Iterator[Array]:
+    """Some rows of two arrays, flattened, some at a time."""
+    size = _rows_of_block(matrices)
+    parts = ((matrix, part) for matrix, index in zip(matrices, rows, strict=True) for part in split_rows(index, size))
+    return (matrix[part].reshape(len(part), -1) for matrix, part in parts)
+
+
+def _rows_of_block(matrices: tuple[Array, Array]) -> int:
+    return max(1, _BLOCK // max(1, matrices[0][:1].size))
 
 
 def _find_gaps(block: Array) -> Array:

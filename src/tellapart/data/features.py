@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -11,8 +11,10 @@ from torch import Tensor, nn
 
 from .._util.errors import InputError, InputTypeError, Spelled
 from .._util.text import printable, shorten
-from .arrays import Array, check_finite
-from .images import Images
+from .arrays import check_finite
+
+#: Some rows, as a function takes them.
+Batch: TypeAlias = Tensor | list[str]
 
 #: Characters of a name.
 _LONGEST_NAME = 200
@@ -26,12 +28,12 @@ _NAMED = {
 
 
 def apply_features(
-    content: Images | Array | list[str], function: Callable[..., Any], label: str, batch_size: int
+    batches: Callable[[torch.dtype], Iterable[Batch]], function: Callable[..., Any], label: str
 ) -> Tensor:
     """The function's output for all rows, batch by batch, without gradients and with a module in eval mode.
 
-    Images come as floats between 0 and 1 of shape (n, channels, h, w); texts as lists of strings; other rows as floats
-    of shape (n, d).
+    ``batches`` gives the rows, some at a time, in a float type: images as floats between 0 and 1 of shape (n, channels,
+    h, w), texts as lists of strings, other rows as floats of shape (n, d).
     """
     if not callable(function):
         raise InputTypeError("wrong-type", f"features must be a function or an nn.Module, but is {function!r}.")
@@ -44,16 +46,9 @@ def apply_features(
         if module is not None:
             module.eval()
         with torch.no_grad():
-            for start in range(0, len(content), batch_size):
-                rows = slice(start, start + batch_size)
-                batch: Any
-                if isinstance(content, Images):
-                    batch = content.planes(rows, dtype).to(device)
-                elif isinstance(content, list):
-                    batch = content[rows]
-                else:
-                    batch = torch.from_numpy(content[rows].astype(np.float64)).to(dtype).to(device)
-                parts.append(_check_output(function(batch), len(batch), label))
+            for batch in batches(dtype):
+                given = batch.to(device) if isinstance(batch, Tensor) else batch
+                parts.append(_check_output(function(given), len(batch), label))
     finally:
         # Part by part: a module may have kept some of its parts in eval mode on purpose.
         for part in training:

@@ -12,7 +12,8 @@ from .._util.extras import extra
 from .._util.text import printable, shorten
 from .arrays import Array
 from .columns import Column, check_written, column_from_array, column_from_codes
-from .tables import Table, select_columns, unique_names
+from .content import Table
+from .names import select_columns, unique_names
 from .vectors import count_numbers, holds_vectors, split_vectors
 
 #: Libraries whose frames are known by name; others by the Arrow PyCapsule interface.

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from .._util.errors import InputError
+from .._util.errors import InputError, Note
 from .arrays import Array
 from .columns import Column, count_missing
-from .options import ReadOptions, Unlabelled
-from .read import open_source
-from .source import Rows, Source
-from .tables import Table, unknown_columns
+from .names import unknown_columns
+from .source import Source
+from .vectors import vector_lengths
 
 #: What a column is to say of rows, by the argument that names it.
 _LABELS = {
@@ -27,80 +26,63 @@ _LABELS = {
 _EXACT = 2**53
 
 
-def take_label_columns(
-    data: Sequence[Any], names: Sequence[str], options: ReadOptions, labels: Mapping[str, Any]
-) -> tuple[list[Any], ReadOptions, dict[str, list[Array]]]:
-    """The samples without those columns that are labels of rows: ``labels`` are columns by their names, or values.
+def take_labels(source: Source, columns: Mapping[str, str]) -> Source:
+    """The source without the columns that are labels of its rows, which become its ``labels``.
 
-    Returns
-    -------
-    What to read instead of each sample, with which options, and by the kind of labels those of the rows of the user's
-    data, one array for each sample.
+    Parameters
+    ----------
+    source
+        What was read, with these columns.
+    columns
+        The column of each kind of labels.
+
+    Notes
+    -----
+    With ``missing="drop"``, rows without a label are dropped.
     """
-    columns = {kind: given for kind, given in labels.items() if isinstance(given, str)}
-    parts, found = list(data), {kind: [] for kind in columns}  # type: ignore[var-annotated]
-    together, unlabelled = options, options.unlabelled
-    for k, name in enumerate(names):
-        own = options
-        for kind, column in columns.items():
-            parts[k], own, values = take_labels(parts[k], name, column, own, kind)
-            found[kind].append(values)
-        together, unlabelled = (own, unlabelled + own.unlabelled) if own is not options else (together, unlabelled)
-    return parts, replace(together, unlabelled=unlabelled), found
-
-
-def take_labels(
-    data: Any, name: str, column: str, options: ReadOptions, kind: str = "groups"
-) -> tuple[Any, ReadOptions, Array]:
-    """A column of labels, and the sample without it; ``kind`` is the argument that named the column.
-
-    Returns
-    -------
-    What to read instead of ``data``, with which options, and the label of each row of the user's data. Rows without
-    one are dropped by these options, if they are to drop what is missing.
-    """
-    if isinstance(data, Source):
-        if column not in data.columns or not isinstance(data.content, (Table, Rows)):
-            raise unknown_columns(data.label, [column], data.columns)
-        keep = [k for k, known in enumerate(data.columns) if known != column]
-        place = data.columns.index(column)
-        if isinstance(data.content, Table):
-            _check_complete(data.label, data.content.columns[place], kind)
-            content: Table | Rows = Table(tuple(data.content.columns[k] for k in keep))
-            values = _values(data.content.columns[place])
-        else:
-            kept = tuple(data.columns[k] for k in keep)
-            content = Rows(data.content.values[:, keep], kept, data.content.from_table)
-            values = as_whole(data.content.values[:, place])
-        labels = np.zeros(int(data.numbers.max()) + 1, values.dtype)
-        labels[data.numbers] = values
-        return replace(data, content=content), options, labels
-    wanted = replace(
-        options, columns=(column,), drop=None, missing="indicator", features=None, max_rows=None, unlabelled=()
-    )
-    source = open_source(data, name, replace(wanted, image_shape=None, image_size=None))
-    if isinstance(source.content, Table):
-        if len(source.content.columns) > 1:
+    if not columns:
+        return source
+    found = {kind: _find_column(source, name, kind) for kind, name in columns.items()}
+    if source.options.missing != "drop":
+        for kind, column in found.items():
+            _check_complete(source.label, column, kind)
+    content = source.content.without([column.name for column in found.values()])
+    if not content.names:
+        raise InputError("no-columns-left", f"{source.label} has no columns left to compare, of {len(source.columns)}.")
+    source = replace(source, content=content, labels={kind: _values(column) for kind, column in found.items()})
+    complete = np.ones(len(source), bool)
+    for name, column in ((columns[kind], column) for kind, column in found.items()):
+        gaps = column.missing & complete
+        complete &= ~gaps
+        if not complete.any():
             raise InputError(
-                "unusable-labels", f"{source.label} has vectors in {column!r}, which cannot say {_LABELS[kind]}."
+                "no-rows-left",
+                f"{source.label} has no value in {name!r}.",
+                "{missing} would leave nothing.",
+                missing="drop",
             )
-        found = source.content.columns[0]
-        if options.missing != "drop":
-            _check_complete(source.label, found, kind)
-        elif found.missing.any():
-            gaps = Unlabelled(name, column, np.flatnonzero(found.missing))
-            options = replace(options, unlabelled=(*options.unlabelled, gaps))
-        labels = _values(found)
-    else:
-        labels = as_whole(source.content.values[:, 0]) if isinstance(source.content, Rows) else np.empty(0)
-    drop = (*(options.drop or ()), column)
-    columns = None if options.columns is None else tuple(c for c in options.columns if c != column)
-    # Columns that are not wanted need not be dropped too.
-    return data, replace(options, columns=columns, drop=options.drop if columns is not None else drop), labels
+        if gaps.any():
+            rows = int(gaps.sum() + complete.sum())
+            text = f"{int(gaps.sum())} of {rows} rows had no value in {name!r} and were dropped."
+            source = replace(source, notes=(*source.notes, Note("rows-dropped", text)))
+    return source if complete.all() else source.take(complete)
+
+
+def _find_column(source: Source, name: str, kind: str) -> Column:
+    """The column of this name, which holds one label for each row."""
+    length = vector_lengths(source.columns).get(name, 0) if name not in source.columns else 0
+    if length > 1:
+        raise InputError(
+            "unusable-labels", f"{source.label} has vectors in {name!r}, which cannot say {_LABELS[kind]}."
+        )
+    column = source.column(f"{name}[0]" if length else name)
+    if column is None:
+        raise unknown_columns(source.label, [name], source.columns)
+    return column
 
 
 def check_labels(labels: Any, kind: str) -> None:
-    """Complain of labels that are missing; ``kind`` is the argument that they were given as."""
+    """Raise `InputError` for missing labels; ``kind`` is the argument that they were given as."""
     gaps = count_missing(labels)
     if gaps:
         raise InputError(
@@ -112,7 +94,7 @@ def check_labels(labels: Any, kind: str) -> None:
 
 
 def _check_complete(label: str, column: Column, kind: str) -> None:
-    """Complain of a column of labels with gaps."""
+    """Raise `InputError` for a column of labels with missing values."""
     if column.missing.any():
         raise InputError(
             "missing-labels",

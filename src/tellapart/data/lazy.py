@@ -37,7 +37,7 @@ class Checkable(Protocol):
     """A store that knows whether its file is still what it was."""
 
     def check_unchanged(self) -> None:
-        """Complain if it is not."""
+        """Raise `InputChangedError` if it is not."""
 
 
 class Lazy:
@@ -100,7 +100,7 @@ class Stored(Lazy):
         return round_tensor(values.to(self.dtype), self.precision).to(self.device)
 
     def _complain(self, index: Array, values: Tensor) -> None:
-        """Say which row has what is no finite number, or one whose square is none."""
+        """Raise `InputError` that names the row of a value that is not finite, or whose square is not."""
         bad = (~torch.isfinite(values.flatten(1))).nonzero().tolist()
         if bad:
             row, column = min((int(index[i]), j) for i, j in bad)
@@ -178,7 +178,7 @@ def reindex(parts: Sequence[Points], order: Array) -> Points:
 
 
 def check_unchanged(*samples: Points) -> None:
-    """Complain if a file that rows were read from has been written to meanwhile."""
+    """Raise `InputChangedError` if a file that rows were read from has been written to since."""
     for points in samples:
         if isinstance(points, Stored) and isinstance(points.store, Checkable):
             points.store.check_unchanged()

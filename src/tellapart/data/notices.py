@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
@@ -11,11 +11,11 @@ import numpy as np
 
 from .._util.errors import InputError, Note
 from .arrays import Array
-from .columns import Column, concatenate_columns
+from .columns import Column
 from .features import NGRAMS
-from .left_out import ROWS, find_reason
-from .source import Rows, Source
-from .tables import Table, as_names, did_you_mean, quote_names
+from .names import as_names, did_you_mean, quote_names
+from .profile import ROWS, Profile
+from .source import Source
 
 NoticeKind: TypeAlias = Literal[
     "same data",
@@ -81,7 +81,7 @@ def check_keep(keep: Any) -> Keep:
 
 
 def check_known(keep: Keep, columns: Sequence[str]) -> None:
-    """Complain about a column to be kept that is not there."""
+    """Raise `InputError` for a column to be kept that does not exist."""
     known = set(columns)
     strange = [name for name in keep if name not in known] if isinstance(keep, tuple) else []
     if strange:
@@ -92,9 +92,13 @@ def check_known(keep: Keep, columns: Sequence[str]) -> None:
 
 
 def find_notices(
-    sources: Sequence[Source], keep: Keep, names: Sequence[str], sizes: Sequence[int] | None = None
-) -> tuple[tuple[Source, ...], list[Notice]]:
-    """Notices about columns, and the sources without those that are left out by the rule of `left_out`.
+    sources: Sequence[Source],
+    keep: Keep,
+    names: Sequence[str],
+    profiles: Mapping[str, Profile],
+    keep_constants: bool = False,
+) -> list[Notice]:
+    """Notices about columns, among them those that are left out by the rule of `profile`.
 
     Parameters
     ----------
@@ -104,68 +108,42 @@ def find_notices(
         Columns that are compared whatever they look like; True for all.
     names
         What to call the samples.
-    sizes
-        How many rows the samples have, if they are all in one source.
+    profiles
+        What is known about the columns, by name.
+    keep_constants
+        Whether columns with one value are compared.
     """
     check_known(keep, sources[0].columns)
-    sizes = [len(source) for source in sources] if sizes is None else sizes
     found = [*_renamed(sources)]
-    out: list[str] = []
-    for name, columns in _columns(sources):
-        notice = _notice_of_column(name, columns, names, sizes)
+    if sources[0].options.by_features:  # a function of the columns needs them all
+        return found
+    table, out = bool(sources[0].content.columns), 0
+    for name, profile in profiles.items():
+        notice = _notice_of_column(name, profile, names)
         if notice is None:
             continue
         kept = keep is True or (isinstance(keep, tuple) and name in keep)
-        if notice.left_out and not kept and isinstance(sources[0].content, Table):
-            out.append(name)
+        if notice.left_out and not kept and table:
+            out += 1
         else:
             notice = replace(notice, left_out=False)
         found.append(notice)
-    if out and len(out) == len(sources[0].columns):
-        # Something has to be compared.
-        out, found = [], [replace(notice, left_out=False) for notice in found]
-    found = [replace(n, text=f"{n.text} {_left_out(n)}") if n.kind in _SUSPECT else n for n in found]
-    return tuple(_without(source, out) for source in sources), found
+    if out == len(sources[0].columns):  # something has to be compared
+        found = [replace(notice, left_out=False) for notice in found]
+    if keep_constants:
+        found = [replace(notice, left_out=False) if notice.kind == "constant" else notice for notice in found]
+    return [replace(n, text=f"{n.text} {_left_out(n)}") if n.kind in _SUSPECT else n for n in found]
 
 
 _SUSPECT = ("disjoint ranges", "identifier", "date", "free text", "constant")
 
 
-def leave_out(
-    sources: Sequence[Source],
-    keep: Keep,
-    names: Sequence[str],
-    paired: bool = False,
-    sizes: Sequence[int] | None = None,
-) -> tuple[tuple[Source, ...], tuple[str, ...]]:
-    """Tables without the columns that are left out, and notes on these; all else as it is."""
-    if keep is True:
-        return tuple(sources), ()
-    if not all(isinstance(source.content, Table) for source in sources):
-        check_known(keep, sources[0].columns)
-        return tuple(sources), ()
-    chosen, noticed = find_notices(sources, keep, names, sizes)
-    out = [name for notice in noticed if notice.left_out for name in notice.columns]
-    return chosen, (*note_left_out(noticed), *(note_reordered_columns(sources[0], sources[1], out) if paired else ()))
+def columns_left_out(noticed: Sequence[Notice]) -> tuple[str, ...]:
+    """The columns that are not compared."""
+    return tuple(name for notice in noticed if notice.left_out for name in notice.columns)
 
 
-def leave_out_alone(source: Source, keep: Keep) -> tuple[Source, tuple[str, ...], tuple[str, ...]]:
-    """A reference without the columns that are left out, their names, and notes.
-
-    What is constant in a reference is compared: a batch in which it varies has changed.
-    """
-    if keep is True or not isinstance(source.content, Table):
-        check_known(keep, source.columns)
-        return source, (), ()
-    _, noticed = find_notices((source,), keep, (source.name,))
-    out = [notice for notice in noticed if notice.left_out and notice.kind != "constant"]
-    names = tuple(notice.columns[0] for notice in out)
-    if len(names) == len(source.columns):
-        return source, (), ()
-    return _without(source, list(names)), names, note_left_out(out, "keep_columns")
-
-
-def note_left_out(noticed: Sequence[Notice], option: str = "keep_columns") -> tuple[str, ...]:
+def note_left_out(noticed: Sequence[Notice]) -> tuple[Note, ...]:
     """What to say of columns that were left out, and how to compare them nevertheless; constant ones in one sentence.
 
     >>> note_left_out([Notice("identifier", ("id",), "'id' counts the rows. It is left out.", left_out=True)])
@@ -173,18 +151,15 @@ def note_left_out(noticed: Sequence[Notice], option: str = "keep_columns") -> tu
     """
     out = [notice for notice in noticed if notice.left_out]
     constant = [notice for notice in out if notice.kind == "constant"]
-    said: list[str] = []
+    said: list[Note] = []
     for notice in out:
         name = notice.columns[0]
         if notice.kind == "free text":
             advice = "To compare it alone, as text, give {columns} and {features}."
             said.append(Note("free-text-left-out", notice.text, advice, columns=name, features=NGRAMS))
         elif notice.kind != "constant":
-            said.append(
-                Note(
-                    "column-left-out", notice.text, f"To compare it nevertheless, give {{{option}}}.", **{option: name}
-                )
-            )
+            advice = "To compare it nevertheless, give {keep_columns}."
+            said.append(Note("column-left-out", notice.text, advice, keep_columns=name))
     if len(constant) > 1:
         names = quote_names(name for notice in constant for name in notice.columns)
         text = f"{names} have the same value in every row. They are left out."
@@ -203,13 +178,13 @@ def note_reordered(name: str, x: Array, y: Array) -> tuple[str, ...]:
 def note_reordered_columns(x: Source, y: Source, names: Sequence[str]) -> tuple[str, ...]:
     """`note_reordered` for some columns of two tables."""
     found: list[str] = []
-    for name, (first, second) in _columns((x, y)):
-        if name in names and first.kind == second.kind:
+    for first, second in ((x.column(name), y.column(name)) for name in names):
+        if first is not None and second is not None and first.kind == second.kind:
             of_x, of_y = first.values, second.values
             if first.kind == "text":
                 place = {level: k for k, level in enumerate(first.levels)}
                 of_y = np.array([*(place.get(level, -2) for level in second.levels), -1])[of_y]
-            found += note_reordered(name, of_x[:, None], of_y[:, None])
+            found += note_reordered(first.name, of_x[:, None], of_y[:, None])
     return tuple(found)
 
 
@@ -222,35 +197,16 @@ def _is_reordered(first: Array, second: Array) -> bool:
     return same and len(distinct) >= max(_FEWEST_PAIRS, len(first) / 2)
 
 
-def _columns(sources: Sequence[Source]) -> Iterator[tuple[str, list[Column]]]:
-    """Columns of all samples, by name; none where a function of them is compared, which needs them all."""
-    if sources[0].options.features is not None:
-        return
-    contents = [source.content for source in sources]
-    tables = [content for content in contents if isinstance(content, Table)]
-    rows = [content for content in contents if isinstance(content, Rows)]
-    if len(tables) == len(sources):
-        others = [{column.name: column for column in table.columns} for table in tables[1:]]
-        for column in tables[0].columns:
-            if all(column.name in other for other in others):
-                yield column.name, [column, *(other[column.name] for other in others)]
-    elif len(rows) == len(sources):
-        for k, name in enumerate(sources[0].columns):
-            yield name, [Column(name, "number", np.asarray(part.values[:, k], float)) for part in rows]
-
-
-def _notice_of_column(
-    name: str, columns: Sequence[Column], names: Sequence[str], sizes: Sequence[int]
-) -> Notice | None:
-    """What is to be said of one column."""
-    if len({column.kind for column in columns}) > 1 or min(sizes) < ROWS:
+def _notice_of_column(name: str, profile: Profile, names: Sequence[str]) -> Notice | None:
+    """What is to be reported about one column."""
+    if min(profile.sizes) < ROWS:
         return None
-    reason = find_reason(concatenate_columns(columns), sizes)
+    reason = profile.why_left_out
     if reason is not None:
         return Notice(reason.kind, (name,), reason.text, left_out=True)
-    if len(columns) != 2:
+    if len(profile.parts) != 2:
         return None
-    x, y = columns
+    x, y = profile.parts
     return _new_categories(name, x, y, names) if x.kind == "text" else _disjoint_ranges(name, x, y, names)
 
 
@@ -307,16 +263,3 @@ def _renamed(sources: Sequence[Source]) -> Iterator[Notice]:
         if renamed:
             text = f"{source.label} has columns of the same name; the later ones are called {quote_names(renamed)}."
             yield Notice("renamed columns", renamed, text, count=len(renamed))
-
-
-def _without(source: Source, out: list[str]) -> Source:
-    """The source without some columns."""
-    if not out:
-        return source
-    content = source.content
-    if isinstance(content, Table):
-        return replace(source, content=Table(tuple(c for c in content.columns if c.name not in out)))
-    assert isinstance(content, Rows)
-    keep = [k for k, name in enumerate(source.columns) if name not in out]
-    names = tuple(source.columns[k] for k in keep)
-    return replace(source, content=Rows(content.values[:, keep], names, content.from_table))

@@ -3,47 +3,25 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any, Literal, TypeAlias
 
 from .._util.errors import InputError, InputTypeError
 from .._util.memory import memory_budget
 from .._util.rng import RNG, seed_of
-from .arrays import Array
-from .images import check_shape, check_size
+from .content.images import check_shape, check_size
 from .limits import check_count
-from .tables import as_names
+from .names import as_names
 
 Missing: TypeAlias = Literal["error", "indicator", "drop"]
-
-
-@dataclass(frozen=True, eq=False)
-class Unlabelled:
-    """Rows of the user's data, by position, that have no value in a column of labels.
-
-    Attributes
-    ----------
-    sample
-        What the sample is called in messages.
-    column
-        The column of labels.
-    rows
-        Which rows.
-    """
-
-    sample: str
-    column: str
-    rows: Array
 
 
 @dataclass(frozen=True)
 class ReadOptions:
     """The options of `read`, checked; ``seed`` stands for ``rng`` and ``max_memory`` is in bytes.
 
-    ``paired`` is set by those who compare pairs: what is dropped of one sample is then dropped of the other.
-    ``unlabelled`` is set by those who take labels from columns: with ``missing="drop"``, rows without one are dropped.
     ``texts`` are columns of a file of text that stay text, to be read together with those of other samples.
     """
 
@@ -57,8 +35,6 @@ class ReadOptions:
     batch_size: int = 256
     seed: int = 0
     max_memory: int | None = None
-    paired: bool = False
-    unlabelled: tuple[Unlabelled, ...] = field(default=(), compare=False)
     texts: tuple[str, ...] = ()
 
     @property
@@ -77,6 +53,23 @@ class ReadOptions:
             elif not isinstance(value, (str, int)):
                 found[name] = list(value)
         return found
+
+    @property
+    def by_features(self) -> bool:
+        """Whether a function of the rows is compared instead of the rows."""
+        return self.features is not None
+
+    def with_labels(self, columns: Collection[str]) -> ReadOptions:
+        """The options that also read columns of labels."""
+        wanted = None if self.columns is None else (*self.columns, *(c for c in columns if c not in self.columns))
+        drop = tuple(name for name in self.drop or () if name not in columns) or None
+        return replace(self, columns=wanted, drop=drop)
+
+    def without(self, columns: Collection[str]) -> ReadOptions:
+        """The options that read all but some columns."""
+        if self.columns is not None:
+            return replace(self, columns=tuple(name for name in self.columns if name not in columns))
+        return replace(self, drop=tuple(dict.fromkeys((*(self.drop or ()), *columns))))
 
     @property
     def change_rows(self) -> bool:

@@ -62,6 +62,16 @@ def round_array(values: Array, precision: Precision) -> Array:
     return rounded.astype(values.dtype) if values.dtype.kind == "f" else rounded
 
 
+def to_single(values: Array) -> Array:
+    """Numbers as single precision has them; those beyond its largest become that.
+
+    >>> to_single(np.array([0.1, 1e100])).tolist()
+    [0.10000000149011612, 3.4028234663852886e+38]
+    """
+    largest = np.finfo(np.float32).max
+    return np.clip(values, -largest, largest).astype(np.float32).astype(np.float64)
+
+
 def round_tensor(values: Tensor, precision: Precision) -> Tensor:
     """`round_array` for tensors, which stay on their device and keep their gradient.
 

@@ -115,6 +115,11 @@ class Sample:
             return None
         return ColumnValues(self.values.flatten(1)[:, places].double().mean(1).cpu().numpy())
 
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """For each coordinate the column it came from; empty where that is not known."""
+        return self.columns or self.names or ()
+
     def take(self, rows: Any) -> Sample:
         """Some of the rows, by position or by a mask.
 
@@ -151,7 +156,7 @@ def float_tensor(data: Any, name: str) -> Tensor:
 
 
 def check_values(values: Tensor, name: str) -> None:
-    """Complain about an empty tensor, and about values that are not finite."""
+    """Raise `InputError` for an empty tensor, and for values that are not finite."""
     check_rows(tuple(values.shape), name)
     # One look finds out whether anything is wrong; only then is it worth looking for what and where.
     if are_usable(values):

@@ -101,7 +101,7 @@ class Levels:
         return np.array([place.get(level, other) for level in column.levels] + [last])
 
     def write(self, coordinates: Array, out: Array) -> None:
-        """Encode some rows, of which `lookup` told the coordinate."""
+        """Encode some rows, whose coordinates `lookup` gave."""
         out[:] = 0
         known = np.flatnonzero(coordinates >= 0)
         out[known, coordinates[known]] = self.factor

@@ -12,20 +12,22 @@ import torch
 from torch import Tensor
 
 from .._util.errors import InputError, Note, note_after
-from .arrays import Array, fits_single
+from .arrays import Array
 from .columns import Column, as_codes, code_width, column_from_array
+from .content import Content, Rows, Table
 from .encoding import Encoding
-from .images import Images
 from .lazy import Points
-from .mixed import Unit, _encoded_units, _image_shape, _plain_units
-from .notices import Keep, leave_out_alone
+from .locate import Location, locate
+from .names import quote_names, unique_names
+from .notices import columns_left_out
+from .open import OpenedSamples
 from .options import ReadOptions
 from .points import open_rows
-from .read import check_content, open_source
-from .sample import Kind
-from .scaling import MOST_LEVELS, Levels, Numbers
-from .source import Rows, Source
-from .tables import Table, quote_names, unique_names
+from .read import open_source, read_source, validate
+from .sample import Kind, Sample
+from .samples import Variable, encoded_variables
+from .scaling import Levels, Numbers
+from .source import Source
 from .together import read_like
 from .vectors import whole_column
 from .written import looks_like, read_written
@@ -35,7 +37,7 @@ from .written import looks_like, read_written
 Strictness: TypeAlias = Literal["strict", "normal", "lenient"]
 #: Deviations that an error tells one by one.
 _TOLD = 3
-#: Texts of a column that are remembered at the most.
+#: Texts of a column that are remembered at most.
 _REMEMBERED = 10_000
 
 
@@ -87,7 +89,7 @@ class Schema:
     ----------
     kind, width
         What rows are, and how many numbers they have.
-    units, image_shape
+    variables, image_shape
         What these numbers are.
     encoding
         How rows became numbers; None where they were numbers.
@@ -109,7 +111,7 @@ class Schema:
 
     kind: Kind
     width: int
-    units: tuple[Unit, ...]
+    variables: tuple[Variable, ...]
     image_shape: tuple[int, ...] | None
     encoding: Encoding | None
     columns: tuple[str, ...] = ()
@@ -125,10 +127,8 @@ class Schema:
     written: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def fit(
-        cls, opened: Points | Source, sketch: Array, options: ReadOptions, left_out: tuple[str, ...] = ()
-    ) -> tuple[Schema, Points, tuple[str, ...]]:
-        """The schema of a reference that `open_reference` opened, its rows as numbers, and notes.
+    def fit(cls, opened: OpenedSamples, sketch: Array, options: ReadOptions) -> tuple[Schema, Points, tuple[str, ...]]:
+        """The schema of a reference that `open_samples` opened, its rows as numbers, and notes.
 
         Parameters
         ----------
@@ -136,8 +136,8 @@ class Schema:
             The reference.
         sketch
             Positions of the rows that features are fitted on, and that are never compared with a batch.
-        options, left_out
-            How it was read, and the columns that `open_reference` left out.
+        options
+            How it was read.
 
         Notes
         -----
@@ -161,37 +161,37 @@ class Schema:
         rows, as it is read. If all of its values in the sketch are numbers, and a few other rows have texts, it is text
         because of these. Each of the two ways to read it gives an exact test; the choice is not covered by that.
         """
-        if not isinstance(opened, Source):
-            return cls("rows", most_numbers(opened), _plain_units(opened, None, None), None, None), opened, ()
-        source = opened
-        images = source.features is None and isinstance(source.content, Images)
-        encoding = Encoding.fit_matched(source, source, sketch, sketch, standardise="auto" if images else False)
+        if opened.rows:
+            samples = opened.encode()
+            return cls("rows", opened.most_numbers(), samples.variables, None, None), samples.points[0], ()
+        source, encoding = opened.sources[0], opened.fit_encoding((sketch,))
+        images = encoding.kind == "images"
         if not images:
             encoding = _open_ended(encoding, options.missing == "indicator")
-        table = source.content if source.features is None and isinstance(source.content, Table) else None
-        columns = () if table is None else table.columns
+        points = encoding.encode(source).values
+        columns = source.content.columns
+        kinds = {column.name: column.kind for column in columns}
         texts = {c.name: tuple(sorted(c.used_levels()))[:_REMEMBERED] for c in columns if c.kind == "text"}
-        sample = encoding.encode(source)
         function = options.features
         found = cls(
             encoding.kind,
-            sample.values.shape[1],
-            _encoded_units(encoding, source),
+            points.shape[1],
+            encoded_variables(encoding, kinds),
             encoding.image_shape,
             encoding,
-            () if images else source.columns if source.features is None else encoding.source_columns,
-            tuple(column.kind for column in columns),
-            tuple(column.single for column in columns),
+            () if images else source.columns if not options.by_features else encoding.source_columns,
+            tuple(kinds.values()),
+            source.content.single if columns else (),
             texts,
             options.missing,
             options.image_size,
             options.image_shape,
             None if function is None else getattr(function, "__name__", type(function).__name__),
             options.columns,
-            (*(options.drop or ()), *left_out),
-            {} if table is None else {c.name: c.how for c in table.columns if c.how},
+            (*(options.drop or ()), *columns_left_out(opened.notices)),
+            {column.name: column.how for column in columns if column.how},
         )
-        return found, sample.values, tuple(note_after("reference: ", note) for note in source.notes)
+        return found, points, tuple(note_after("reference: ", note) for note in (*source.notes, *opened.left_out))
 
     def read(
         self, batch: Any, name: str, strictness: Strictness, features: Callable[[Tensor], Any] | None
@@ -205,44 +205,44 @@ class Schema:
             raise InputError(
                 "unknown-choice", f"schema={strictness!r} is not known. Choose 'strict', 'normal' or 'lenient'."
             )
-        if (features is None) != (self.features is None):
-            what = "was fitted with" if features is None else "was fitted without"
+        options = ReadOptions(missing=self.missing, features=features)  # type: ignore[arg-type]
+        by_features = isinstance(self.features, str)
+        if options.by_features != by_features:
+            what = "was fitted with" if by_features else "was fitted without"
             raise InputError(
                 "features-differ", f"The reference {what} features.", "Load it with the same {features}.", features=...
             )
+        location = locate(batch, name)
         if self.encoding is None:
-            found = open_rows(batch, name, ReadOptions())
-            values = _as_numbers(batch, name) if found is None else found[:].detach().cpu().flatten(1)
-            self._check_width(values.shape[1], name)
-            return ReadBatch(values, tuple(range(self.width)) if values.dtype == torch.float32 else ())
-        options = ReadOptions(missing=self.missing, features=features)  # type: ignore[arg-type]
-        if self.kind == "images" or features is not None:
+            return self._read_rows(location)
+        if self.kind == "images" or by_features:
             options = replace(options, image_size=self.image_size, image_shape=self.pixels)  # type: ignore[arg-type]
-        if features is not None:
+        if by_features:
             # Columns are chosen before the function sees them; else afterwards, so that a missing one can be counted.
             options = replace(options, columns=self.wanted, drop=self.dropped or None)
         # In a file of text these stay text until it is known how the reference was read.
         text = [column for column, kind in zip(self.columns, self.kinds, strict=False) if kind == "text"]
-        options = replace(options, texts=(*self.written, *text))
-        source = open_source(batch, name, options)
+        source = open_source(location, replace(options, texts=(*self.written, *text)))
         deviations: list[Deviation] = []
         if self.kind == "table":
-            source, deviations = self._as_table(source)
-        elif features is None and self.kind == "rows":
-            source = self._as_rows(self._select(source))
-        _complain(deviations, strictness, source.label)
+            columns, deviations = self._align(self._named_columns(source))
+            source = replace(source, content=Table(columns))
+        elif self.kind == "rows" and not by_features:
+            source = replace(source, content=self._as_rows(source))
+        _check_deviations(deviations, strictness, source.label)
         try:
-            source = check_content(source, alone=False)
+            source = validate(source)
         except InputError as error:
             if "missing" not in error.options:
                 raise
             raise InputError(
                 error.id, error.problem, "Fit the reference with {missing}.", missing="indicator"
             ) from error
-        if source.features is not None:
-            self._check_width(source.features.shape[1], source.label)
-        single = self._single_columns(source)
-        values = self.encoding.encode(self._rounded(source)).values
+        if by_features:
+            self._check_width(len(source.content.single), source.label)
+        single = self._single_columns(source.content)
+        coarse = self.single if self.kind == "table" else (self.encoding.dtype == torch.float32,)
+        values = self.encoding.encode(replace(source, content=source.content.to_single(coarse))).values
         notes = [note_after(f"{source.label}: ", note) for note in source.notes]
         return ReadBatch(
             values,
@@ -251,41 +251,34 @@ class Schema:
             tuple(deviations),
         )
 
-    def _single_columns(self, source: Source) -> tuple[int, ...]:
-        """The numbers of a row that are in single precision in a batch, and in double precision in the reference."""
-        content = source.content
-        if source.features is not None:
-            return tuple(range(self.width)) if source.features.dtype != torch.float64 else ()
-        if isinstance(content, Rows):
-            return tuple(range(len(self.columns))) if fits_single(content.values.dtype) else ()
-        if not isinstance(content, Table):
-            return ()
-        places = {unit.name: unit.coordinates[0] for unit in self.units if unit.kind == "number"}
-        fine = {name for name, single in zip(self.columns, self.single, strict=True) if not single}
-        return tuple(places[c.name] for c in content.columns if c.single and c.name in fine and c.name in places)
+    def _read_rows(self, location: Location) -> ReadBatch:
+        """A batch where the reference is rows of numbers; a table of numbers by position."""
+        rows = open_rows(location, ReadOptions())
+        if rows is None:
+            source = read_source(location, ReadOptions())
+            matrix = source.content.to_matrix()
+            if matrix is None:
+                raise InputError(
+                    "kinds-differ", f"{source.label} does not hold rows of numbers, but the reference does."
+                )
+            values = torch.from_numpy(np.array(matrix, np.float64 if matrix.dtype.itemsize > 4 else np.float32))
+        else:
+            values = (rows.values if isinstance(rows, Sample) else rows)[:].detach().cpu().flatten(1)
+        self._check_width(values.shape[1], location.name)
+        return ReadBatch(values, tuple(range(self.width)) if values.dtype == torch.float32 else ())
 
-    def _rounded(self, source: Source) -> Source:
-        """A batch whose values are in single precision where those of the reference are."""
-        content = source.content
-        if source.features is not None or isinstance(content, Images):
-            return source
-        if isinstance(content, Rows):
-            coarse = self.encoding is not None and self.encoding.dtype == torch.float32
-            if not coarse or fits_single(content.values.dtype):
-                return source
-            return replace(source, content=replace(content, values=to_single(content.values)))
-        columns = [
-            replace(column, values=to_single(column.values))
-            if single and not column.single and column.kind == "number"
-            else column
-            for column, single in zip(content.columns, self.single, strict=True)
-        ]
-        return replace(source, content=Table(tuple(columns)))
+    def _single_columns(self, content: Content) -> tuple[int, ...]:
+        """The numbers of a row that are in single precision in a batch, and in double precision in the reference."""
+        if self.kind != "table":
+            return tuple(k for k, single in enumerate(content.single) if single)
+        places = {unit.name: unit.coordinates[0] for unit in self.variables if unit.kind == "number"}
+        both = zip(content.names, content.single, self.single, strict=True)
+        return tuple(places[name] for name, single, coarse in both if single and not coarse and name in places)
 
     def check(self) -> None:
-        """Complain about a schema from a file whose parts do not fit together."""
-        places = sorted(place for unit in self.units for place in unit.coordinates)
-        gaps = [unit.gap for unit in self.units if unit.gap is not None]
+        """Raise `InputError` if the parts of a schema from a file are inconsistent."""
+        places = sorted(place for unit in self.variables for place in unit.coordinates)
+        gaps = [unit.gap for unit in self.variables if unit.gap is not None]
         shape = self.image_shape
         fits = places == list(range(self.width)) and all(0 <= gap < self.width for gap in gaps)
         fits = fits and (shape is None or (len(shape) in (2, 3) and min(shape) > 0 and math.prod(shape) == self.width))
@@ -310,46 +303,39 @@ class Schema:
                 "shapes-differ", f"{label} has rows of {width} numbers, but the reference has rows of {known}."
             )
 
-    def _select(self, source: Source) -> Source:
-        """Plain rows without the columns that were left out of the reference, where they are there."""
-        content, places = source.content, source.columns
-        left_out = self.wanted is not None or bool(self.dropped)
-        if not left_out or not isinstance(content, Rows) or not set(self.columns) <= set(places):
-            return source
-        keep = [places.index(name) for name in self.columns]
-        return replace(source, content=Rows(content.values[:, keep], self.columns))
-
-    def _as_rows(self, source: Source) -> Source:
-        """Rows by position, and a table of numbers too, by name where its columns have the names of the reference's."""
+    def _as_rows(self, source: Source) -> Rows:
+        """Numbers by name, where there are columns with the names of those of the reference, and else by position."""
         content = source.content
-        if isinstance(content, Images):
-            raise InputError("kinds-differ", f"{source.label} holds images, but the reference holds rows of numbers.")
-        if isinstance(content, Table):
-            if set(self.columns) <= set(content.names):
-                by_name = {column.name: column for column in content.columns}
-                content = Table(tuple(by_name[name] for name in self.columns))
-            values = content.to_matrix()
-            if values is None:
-                raise InputError(
-                    "kinds-differ", f"{source.label} has columns of text or dates, but the reference has numbers only."
-                )
-            content = Rows(values, content.names)
-        self._check_width(content.values.shape[1], source.label)
-        return replace(source, content=replace(content, names=self.columns))
+        by_name = bool(content.columns) or self.wanted is not None or bool(self.dropped)
+        by_name = by_name and set(self.columns) <= set(content.names)
+        if by_name:
+            content = content.without([name for name in content.names if name not in self.columns])
+        if not content.numeric:
+            what = "holds images, but the reference holds rows of numbers."
+            if content.columns:
+                what = "has columns of text or dates, but the reference has numbers only."
+            raise InputError("kinds-differ", f"{source.label} {what}")
+        values = content.numbers(None, source.label)
+        if by_name:
+            values = values[:, [content.names.index(name) for name in self.columns]]
+        self._check_width(values.shape[1], source.label)
+        return Rows(values, self.columns)
 
-    def _as_table(self, source: Source) -> tuple[Source, list[Deviation]]:
-        """The columns of the reference in their order, and where they deviate."""
+    def _named_columns(self, source: Source) -> dict[str, Column]:
+        """The columns of a batch, by name; those of an array have the names of the reference's."""
         content = source.content
-        if isinstance(content, Images):
+        if content.columns:
+            return {column.name: column for column in content.columns}
+        if not content.names:
             raise InputError("kinds-differ", f"{source.label} holds images, but the reference is a table.")
-        if isinstance(content, Rows):
-            if set(self.kinds) - {"number", "boolean"} or content.values.shape[1] != len(self.columns):
-                raise InputError(
-                    "kinds-differ", f"{source.label} is an array, but the reference is a table. Give a table."
-                )
-            columns = [column_from_array(name, content.values[:, k], name) for k, name in enumerate(self.columns)]
-            content = Table(tuple(columns))
-        by_name, rows = {column.name: column for column in content.columns}, len(content)
+        if set(self.kinds) - {"number", "boolean"} or len(content.names) != len(self.columns):
+            raise InputError("kinds-differ", f"{source.label} is an array, but the reference is a table. Give a table.")
+        values = content.numbers(None, source.label)
+        return {name: column_from_array(name, values[:, k], name) for k, name in enumerate(self.columns)}
+
+    def _align(self, by_name: dict[str, Column]) -> tuple[tuple[Column, ...], list[Deviation]]:
+        """The columns of the reference in their order, and where they deviate."""
+        rows = len(next(iter(by_name.values())))
         found, deviations = [], []
         for name, kind in zip(self.columns, self.kinds, strict=True):
             column = by_name.pop(name, None)
@@ -379,7 +365,7 @@ class Schema:
         if new_columns:
             words = f"columns that the reference has not are left out: {quote_names(new_columns, 5)}."
             deviations.append(Deviation("new column", ", ".join(new_columns), rows, words))
-        return replace(source, content=Table(tuple(found))), deviations
+        return tuple(found), deviations
 
     def _as_code(self, column: Column, kind: str) -> Column:
         """A column that is written as text, read as in the reference: a batch alone may be understood otherwise."""
@@ -393,39 +379,6 @@ class Schema:
         return column
 
 
-def open_reference(data: Any, options: ReadOptions, keep: Keep = ()) -> tuple[Points | Source, tuple[str, ...]]:
-    """A reference whose values are checked: rows of numbers, or a source; and columns that are left out."""
-    rows = open_rows(data, "reference", options)
-    if rows is not None and _image_shape(tuple(rows.shape[1:])) is None:
-        return rows, ()
-    source, left_out, notes = leave_out_alone(open_source(data, "reference", options), keep)
-    return check_content(replace(source, notes=(*source.notes, *notes))), left_out
-
-
-def most_numbers(opened: Points | Source) -> int:
-    """How many numbers a row of a reference becomes at most, whatever its values are."""
-    if not isinstance(opened, Source):
-        return math.prod(opened.shape[1:])
-    content, gaps = opened.content, opened.options.missing == "indicator"
-    if opened.features is not None:
-        return int(opened.features.shape[1]) * (1 + gaps)
-    if isinstance(content, Images):
-        return math.prod(content.shape)
-    if isinstance(content, Rows):
-        return int(content.values.shape[1]) * (1 + gaps)
-    return sum(MOST_LEVELS + 1 + gaps if column.kind == "text" else 1 + gaps for column in content.columns)
-
-
-def to_single(values: Array) -> Array:
-    """Numbers as single precision has them; those beyond its largest become that.
-
-    >>> to_single(np.array([0.1, 1e100])).tolist()
-    [0.10000000149011612, 3.4028234663852886e+38]
-    """
-    largest = np.finfo(np.float32).max
-    return np.clip(values, -largest, largest).astype(np.float32).astype(np.float64)
-
-
 def _fit(part: Numbers) -> bool:
     """Whether the arrays of a part have the lengths and types that they should have."""
     arrays = (part.shift, part.factor, part.fill)
@@ -435,7 +388,7 @@ def _fit(part: Numbers) -> bool:
     return fits and whole and (not len(gaps) or (int(gaps.min()) >= 0 and int(gaps.max()) < len(part.shift)))
 
 
-def _complain(deviations: list[Deviation], strictness: Strictness, label: str) -> None:
+def _check_deviations(deviations: list[Deviation], strictness: Strictness, label: str) -> None:
     bad = {"strict": {"missing column", "new column", "type", "unseen category"}, "normal": {"missing column", "type"}}
     found = [one.description for one in deviations if one.kind in bad.get(strictness, ())]
     if found:
@@ -492,17 +445,5 @@ def _number(text: str, how: str) -> float:
     return found.values[0] if found is not None and found.values and np.isfinite(found.values[0]) else np.nan
 
 
-def _as_numbers(batch: Any, name: str) -> Tensor:
-    """A table of numbers where the reference is rows: by position."""
-    source = check_content(open_source(batch, name, ReadOptions()))
-    content = source.content
-    values = (
-        content.values if isinstance(content, Rows) else content.to_matrix() if isinstance(content, Table) else None
-    )
-    if values is None:
-        raise InputError("kinds-differ", f"{source.label} does not hold rows of numbers, but the reference does.")
-    return torch.from_numpy(np.array(values, np.float64 if values.dtype.itemsize > 4 else np.float32))
-
-
 #: What a schema is made of, for files.
-PARTS = [Schema, Unit, Encoding, Numbers, Levels]
+PARTS = [Schema, Variable, Encoding, Numbers, Levels]

@@ -6,12 +6,10 @@ of Y. Equal values of coarse data are something else: they coincide within a sam
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from torch import Tensor
@@ -19,14 +17,10 @@ from torch import Tensor
 from .._util.errors import Note
 from .._util.text import printable
 from .arrays import Array
-from .images import Images
+from .hashing import hash_blocks
 from .lazy import Points
-from .paths import is_path
-from .source import Rows, Source
-from .tables import Table
+from .locate import Location
 
-#: Numbers that are looked at together.
-_BLOCK = 2**20
 #: Values that more than this share of all rows have are values, not rows (black images, empty baskets).
 _COMMON = 1 / 20
 
@@ -148,68 +142,13 @@ def describe_shared(
 
 
 def note_shared(
-    data: Sequence[Any], points: Sequence[Points], names: Sequence[str], so: str = LESS_IS_SEEN
+    located: Sequence[Location], points: Sequence[Points], names: Sequence[str], so: str = LESS_IS_SEEN
 ) -> tuple[str, ...]:
     """`describe_shared` as a note. Rows that stay in their files are not read."""
-    origins = [os.fsdecode(part) if is_path(part) else "" for part in data]
+    origins = [location.path for location in located]
     there = all(isinstance(part, Tensor) for part in points) and points[0].shape[1:] == points[1].shape[1:]
-    found = describe_shared((hash_rows(points[0]), hash_rows(points[1])) if there else None, origins, names, so)
+    found = describe_shared((hash_blocks(points[0]), hash_blocks(points[1])) if there else None, origins, names, so)
     if found is None:
         return ()
     id = "same-data" if found.kind == "same data" else "shared-rows"
     return (Note(id, found.text),)
-
-
-def hash_rows(data: Points | Source) -> Array:
-    """A number of 64 bits for each row, which equal rows share."""
-    if not isinstance(data, Source):
-        return _hash_blocks(data, len(data), int(np.prod(data.shape[1:])))
-    if data.features is not None:
-        return _hash_blocks(data.features, len(data), int(np.prod(data.features.shape[1:])))
-    content = data.content
-    if isinstance(content, Table):
-        return _hash_table(content)
-    values = content.pixels if isinstance(content, Images) else content.values if isinstance(content, Rows) else None
-    assert values is not None
-    return _hash_blocks(values, len(values), int(np.prod(values.shape[1:])))
-
-
-def _hash_blocks(values: Points | Array, rows: int, width: int) -> Array:
-    found = np.empty(rows, np.uint64)
-    salts = _salts(width)
-    step = max(1, _BLOCK // max(1, width))
-    for start in range(0, rows, step):
-        block = values[start : start + step]
-        block = block if isinstance(block, np.ndarray) else block.detach().cpu().numpy()
-        found[start : start + step] = _mix(block.reshape(len(block), -1), salts).sum(axis=1, dtype=np.uint64)
-    return found
-
-
-def _hash_table(table: Table) -> Array:
-    found = np.zeros(len(table), np.uint64)
-    for salt, column in zip(_salts(len(table.columns)), table.columns, strict=True):
-        values = column.values
-        if column.kind == "text":
-            values = np.array([*map(_hash_text, column.levels), 0], np.uint64)[values].view(np.float64)
-        found += _mix(values[:, None], salt[None])[:, 0]
-    return found
-
-
-def _hash_text(text: Any) -> int:
-    """A number that is the same in every process, unlike Python's own hash of a text."""
-    return int.from_bytes(blake2b(str(text).encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
-
-
-def _mix(values: Array, salts: Array) -> Array:
-    """The bits of numbers, each well mixed with the salt of its column."""
-    bits = (values.astype(np.float64) + 0.0).view(np.uint64)  # 0 and -0 are equal
-    bits = (bits ^ (bits >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
-    bits = (bits ^ (bits >> np.uint64(29))) * salts
-    mixed: Array = bits ^ (bits >> np.uint64(32))
-    return mixed
-
-
-def _salts(count: int) -> Array:
-    drawn: Array = np.random.default_rng(0).integers(2**62, size=count, dtype=np.uint64)
-    odd: Array = drawn * np.uint64(2) + np.uint64(1)
-    return odd

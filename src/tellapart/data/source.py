@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import Any
@@ -11,44 +12,10 @@ from torch import Tensor
 
 from .._util.text import printable
 from .arrays import Array
-from .columns import ColumnValues
-from .images import Images
+from .columns import Column, ColumnValues
+from .content import Content
 from .options import ReadOptions
-from .precision import Precision, precision_of
 from .sample import Kind, positions
-from .tables import Table
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """Plain numbers, one row for each point; NaN where a value is missing."""
-
-    values: Array
-    names: tuple[str, ...] | None = None
-    #: Whether they were a table, before they were matched with plain rows.
-    from_table: bool = False
-    #: Significant bits of the type that the numbers were stored in, or of each column; None for those of ``values``.
-    stored: Precision | None = None
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def take(self, rows: Array) -> Rows:
-        """Some of the rows."""
-        return replace(self, values=self.values[rows])
-
-    @property
-    def precision(self) -> Precision:
-        """Significant bits of the type that the numbers were stored in."""
-        return precision_of(self.values.dtype) if self.stored is None else self.stored
-
-    def row(self, i: int) -> Array:
-        """The numbers of row ``i``."""
-        return np.array(self.values[i])
-
-    def values_of(self, k: int) -> ColumnValues:
-        """The values of column ``k``."""
-        return ColumnValues(np.asarray(self.values[:, k], float))
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +27,7 @@ class Source:
     Attributes
     ----------
     content
-        What was read.
+        What was read, or the features of it that are compared.
     name
         What to call it in messages, such as the argument it came by.
     origin
@@ -71,8 +38,8 @@ class Source:
         How many rows there were before any was dropped or left out; None where that is not known.
     files
         For each image of a folder its file, as seen from the folder.
-    features
-        What a function of the rows gave, where the features are to be compared instead of the rows.
+    labels
+        Labels of the rows that were columns of the data (groups, strata, items), by the argument that named them.
     notes
         What was done on the way, for reports: rows dropped, columns left out.
     options
@@ -81,20 +48,21 @@ class Source:
         Whether its values have been looked at.
     """
 
-    content: Rows | Table | Images
+    content: Content
     name: str = "X"
     origin: str = ""
     numbers: Array = field(default_factory=lambda: np.arange(0))
     files: tuple[str, ...] | None = None
-    features: Tensor | None = None
+    labels: Mapping[str, Array] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     options: ReadOptions = field(default_factory=ReadOptions)
     checked: bool = False
     total: int | None = None
 
     def __post_init__(self) -> None:
-        if len(self.numbers) != len(self.content):
+        if not len(self.numbers):
             object.__setattr__(self, "numbers", np.arange(len(self.content)))
+        assert len(self.numbers) == len(self.content), "each row needs its position in the user's data"
 
     def __len__(self) -> int:
         return len(self.content)
@@ -102,7 +70,7 @@ class Source:
     @property
     def kind(self) -> Kind:
         """What the rows are."""
-        return "table" if isinstance(self.content, Table) else "images" if isinstance(self.content, Images) else "rows"
+        return self.content.kind
 
     @property
     def label(self) -> str:
@@ -112,11 +80,16 @@ class Source:
     @property
     def columns(self) -> tuple[str, ...]:
         """What the user calls the columns (by position where they have no names); empty for images."""
-        if isinstance(self.content, Images):
-            return ()
-        if isinstance(self.content, Rows) and self.content.names is None:
-            return tuple(str(k) for k in range(self.content.values.shape[1]))
-        return self.content.names or ()
+        return self.content.names
+
+    @property
+    def features(self) -> Tensor | None:
+        """What a function of the rows gave, where that is compared instead of the rows."""
+        return self.content.features
+
+    def column(self, name: str) -> Column | None:
+        """The values of a column that is compared, as they came; None where there is no such column."""
+        return self.content.column(name)
 
     def take(self, rows: Any) -> Source:
         """Some of the rows, by position or by a mask."""
@@ -126,7 +99,7 @@ class Source:
             content=self.content.take(index),
             numbers=self.numbers[index],
             files=None if self.files is None else tuple(self.files[k] for k in index),
-            features=None if self.features is None else self.features[index],
+            labels={kind: values[index] for kind, values in self.labels.items()},
         )
 
     def row(self, i: int) -> list[str] | Array:
@@ -135,9 +108,8 @@ class Source:
 
     def values_of(self, column: str) -> ColumnValues | None:
         """The values of a column; None for images, and for columns that features were computed from."""
-        if self.features is not None or column not in self.columns:
-            return None
-        return self.content.values_of(self.columns.index(column))
+        known = self.column(column)
+        return None if known is None else known.shown_values()
 
     def where(self, i: int) -> str:
         """Where row ``i`` came from: ``"row 17"``, or the file of an image."""
@@ -155,10 +127,7 @@ class Source:
         return read_like(self, data, name)
 
     def __repr__(self) -> str:
-        what = (
-            f"images of {' × '.join(map(str, self.content.shape))}" if isinstance(self.content, Images) else self.kind
-        )
-        return f"Source({self.label}: {len(self):,} rows, {what})"
+        return f"Source({self.label}: {len(self):,} rows, {self.content.describe()})"
 
 
 def make_label(name: str, origin: str) -> str:

@@ -72,7 +72,7 @@ class Plain(_OpenedOnce):
             return OpenArray(file, self.offset, self.dtype, self.shape)
 
     def check_unchanged(self) -> None:
-        """Complain if the file has been written to since it was opened: rows before and after would be mixed."""
+        """Raise `InputChangedError` if the file has been written to since it was opened: rows would be mixed."""
         if self._opened is not None:
             stamp = self._opened.stamp()
         else:  # others have read it

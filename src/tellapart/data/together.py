@@ -6,37 +6,38 @@ the postcode that begins with 0, the 31 that tells the day from the month.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from .._util.errors import InputError, Note
-from .columns import Column, as_codes, code_width, concatenate_columns, find_problem, find_strays, read_texts
+from .._util.errors import InputError
+from .columns import Column, as_codes, code_width, concatenate_columns, read_texts
+from .content import Table
 from .features import NGRAMS
+from .names import quote_names
+from .profile import MANY_TEXTS, Profile, describe_texts
 from .source import Source
-from .tables import MANY_TEXTS, Table, is_identifier, quote_names
 from .written import looks_like
 
-#: Reads columns of a source again, as text; None where they were not text.
-Reread = Callable[[Source, tuple[str, ...]], "dict[str, Column] | None"]
+#: Reads columns of the k-th source again, as text; None where they were not text.
+Reread = Callable[[int, tuple[str, ...]], "dict[str, Column] | None"]
 
 
 def agree_tables(sources: Sequence[Source], reread: Reread | None = None) -> tuple[Source, ...]:
     """Sources whose columns of one name are of one kind, where they can be; those that are no tables as they are."""
-    tables = [source.content for source in sources if isinstance(source.content, Table)]
-    if len(tables) < len(sources) or any(set(table.names) != set(tables[0].names) for table in tables):
+    by_name = [{column.name: column for column in source.content.columns} for source in sources]
+    if not by_name[0] or any(own.keys() != by_name[0].keys() for own in by_name):
         return tuple(sources)
-    by_name = [{column.name: column for column in table.columns} for table in tables]
-    for source, own in zip(sources, by_name, strict=True):
+    for k, own in enumerate(by_name):
         # Files of text have no types: what another sample has as text is text here too.
         unlike = tuple(
             name
             for name, column in own.items()
             if not _is_text(column) and any(_is_text(other[name]) for other in by_name)
         )
-        own.update((reread(source, unlike) if unlike and reread is not None else None) or {})
-    for name in tables[0].names:
+        own.update((reread(k, unlike) if unlike and reread is not None else None) or {})
+    for name in list(by_name[0]):
         for own, column in zip(by_name, agree_columns([own[name] for own in by_name]), strict=True):
             own[name] = column
     return tuple(_with_columns(source, own) for source, own in zip(sources, by_name, strict=True))
@@ -71,48 +72,57 @@ def read_like(column: Column, kind: str, how: str) -> Column:
     return text if kind == "text" else read_texts(text, how or ("plain" if kind == "number" else None))
 
 
-def check_together(sources: Sequence[Source]) -> None:
-    """Raise `InputError` if a column can be read in more than one way, has strays, or holds free text."""
-    tables = [source.content for source in sources if isinstance(source.content, Table)]
-    plain = all(source.options.features is None and source.features is None for source in sources)
-    if len(tables) < len(sources) or any(table.names != tables[0].names for table in tables):
-        return
+def pool_columns(sources: Sequence[Source], sizes: Sequence[int] | None = None) -> dict[str, Profile]:
+    """What is known about each column, on the rows of all samples; only for columns that are of one kind in all.
+
+    ``sizes`` are the numbers of rows of the samples, where all of them are in one source.
+    """
+    sizes = tuple(len(source) for source in sources) if sizes is None else tuple(sizes)
+    by_name = [{column.name: column for column in source.content.split_columns()} for source in sources]
+    shared = [name for name in by_name[0] if all(name in own for own in by_name)]
+    columns = (tuple(own[name] for own in by_name) for name in shared)
+    found = (parts for parts in columns if len({column.kind for column in parts}) == 1)
+    return {parts[0].name: Profile(parts, sizes) for parts in found}
+
+
+def check_texts(sources: Sequence[Source], profiles: Mapping[str, Profile]) -> None:
+    """Raise `InputError` if a column of text can be read in more than one way, has strays, or holds free text."""
     free = []
-    for columns in zip(*(table.columns for table in tables), strict=True):
-        if {column.kind for column in columns} == {"text"}:
-            pooled = concatenate_columns(columns)
-            check_texts(pooled, columns, sources)
-            if is_identifier(pooled):
-                free.append(pooled)
-    if free and plain:
+    for name in (column.name for column in sources[0].content.columns):
+        profile = profiles.get(name)
+        if profile is None or profile.kind != "text":
+            continue
+        _check_reading(profile, sources)
+        if profile.is_free_text:
+            free.append(profile.column)
+    if free and not any(source.options.by_features for source in sources):
         raise _free_text(sources, free)
 
 
-def check_texts(pooled: Column, columns: Sequence[Column], sources: Sequence[Source]) -> None:
+def _check_reading(profile: Profile, sources: Sequence[Source]) -> None:
     """Raise `InputError` if texts are numbers or dates that cannot be read in one way, or are but for a few."""
-    problem = find_problem(pooled)
-    if problem:
+    name = profile.parts[0].name
+    if profile.problem:
         raise InputError(
             "ambiguous-column",
-            f"{_together(sources)}: column {pooled.name!r} cannot be read in one way: {problem}.",
+            f"{_together(sources)}: column {name!r} cannot be read in one way: {profile.problem}.",
             "Write numbers as 1234.5 and dates as 2024-12-31, or leave the column out with {drop}.",
-            drop=[pooled.name],
+            drop=[name],
         )
-    found = find_strays(pooled)
-    if found is None:
+    if profile.strays is None:
         return
-    strays, kind = found
-    starts = np.cumsum([0, *(len(column) for column in columns)])
+    strays, kind = profile.strays
+    starts = np.cumsum([0, *map(len, sources)])
     k = int(np.searchsorted(starts, strays[0], side="right")) - 1
     own = strays[(strays >= starts[k]) & (strays < starts[k + 1])] - starts[k]
     count, first = len(own), int(own[0])
     what = f"value that is not a {kind}" if count == 1 else f"values that are not {kind}s"
-    where = f"{columns[k].cell(first)[:40]!r} in row {sources[k].numbers[first]}"
+    where = f"{profile.parts[k].cell(first)[:40]!r} in row {sources[k].numbers[first]}"
     raise InputError(
         "stray-values",
-        f"{sources[k].label}: column {pooled.name!r} has {count} {what}: {where}{', …' if count > 1 else ''}.",
+        f"{sources[k].label}: column {name!r} has {count} {what}: {where}{', …' if count > 1 else ''}.",
         f"Correct or empty {'this cell' if count == 1 else 'these cells'}, or leave the column out with {{drop}}.",
-        drop=[pooled.name],
+        drop=[name],
     )
 
 
@@ -132,16 +142,6 @@ def _free_text(sources: Sequence[Source], columns: Sequence[Column]) -> InputErr
 def _together(sources: Sequence[Source]) -> str:
     """What to call the sources."""
     return " and ".join(source.label for source in sources) if len(sources) < 3 else "The samples"
-
-
-def describe_texts(column: Column) -> str:
-    """How many different texts a column has.
-
-    >>> describe_texts(Column("c", "text", np.array([0, 1, 1, -1]), ("a", "b")))
-    '2 different texts in 3 rows'
-    """
-    rows = int(np.count_nonzero(~column.missing))
-    return f"{len(column.used_levels()):,} different texts in {rows:,} rows"
 
 
 def _read_together(columns: Sequence[Column], texts: Sequence[Column]) -> list[Column]:
@@ -196,18 +196,7 @@ def _is_text(column: Column) -> bool:
 
 def _with_columns(source: Source, own: dict[str, Column]) -> Source:
     """The source with columns that were read again, and notes on how."""
-    assert isinstance(source.content, Table)
-    before = {note_of_reading(column) for column in source.content.columns}
-    table = Table(tuple(own[name] for name in source.content.names))
+    before = {column.note for column in source.content.columns}
+    table = Table(tuple(own[name] for name in source.columns))
     notes = [note for note in source.notes if note not in before]
-    return replace(source, content=table, notes=(*notes, *notes_of_reading(table)))
-
-
-def notes_of_reading(table: Table) -> tuple[str, ...]:
-    """How columns were read, where that is worth reporting."""
-    return tuple(note_of_reading(column) for column in table.columns if column.remark)
-
-
-def note_of_reading(column: Column) -> Note:
-    """How a column was read."""
-    return Note("column-reading", f"{column.name!r} is {column.remark}.")
+    return replace(source, content=table, notes=(*notes, *table.notes(False)))

@@ -128,7 +128,7 @@ def sample_model(title: str, data: Data, out: Path, steps: int, progress: bool |
 def read_samples(path: Path, data: Data) -> Tensor:
     """Samples from a file, as rows from 0 to 1."""
     source = read(str(path), "samples")
-    rows = source.content.planes(slice(None), torch.float32).flatten(1) if hasattr(source.content, "planes") else None
+    rows = source.content.planes(slice(None), torch.float32).flatten(1) if source.kind == "images" else None
     if rows is None or rows.shape[1] != data.pixels:
         raise InputError("wrong-image-shape", f"{path} must hold images of {' × '.join(map(str, data.shape))} pixels.")
     if len(rows) < 2 * LEARNED + SIZES[-1]:

@@ -14,7 +14,6 @@ from torch import Tensor
 
 from .._util.errors import InputError, InputFileError
 from ..data import datasets, read
-from ..data.images import Images
 from ..data.mnist import read_idx_folder
 
 
@@ -106,10 +105,10 @@ def load(name: str, *, held_out: float = 1 / 6, image_size: tuple[int, int] | No
         return _with_own_test(Path(name).resolve().name, train, labels, test, test_labels)
     source = read(name, "data", image_size=image_size)
     content = source.content
-    if not isinstance(content, Images):
+    if content.image_shape is None:
         raise InputError("not-images", f"{name} holds a {source.kind}, but generative models are trained on images.")
     rows = content.planes(slice(None), torch.float32).movedim(1, -1).flatten(1)
-    return _split(str(Path(name).resolve()), content.shape, rows, None, held_out)
+    return _split(str(Path(name).resolve()), content.image_shape, rows, None, held_out)
 
 
 def _with_own_test(name: str, train: Tensor, labels: Tensor, test: Tensor, test_labels: Tensor) -> Data:

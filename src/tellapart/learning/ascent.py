@@ -17,7 +17,7 @@ from .._util.errors import InputError
 from ..engine import Compute
 from ..kernels import Kernel
 from ..stats.formulas import estimate_from, mmd2_from, mmd2_of_labels, ratio
-from ..stats.labellings import draw_subsets
+from ..stats.permutations import draw_subsets
 from ..stats.pvalues import attainable_level, critical_value, normal_quantile
 
 Criterion = Literal["t", "power", "mmd"]

@@ -7,7 +7,7 @@ import numpy as np
 from ..criticism import Comparison
 from ..data import Sample
 from ..data.arrays import Array
-from ..stats.forms.constants import MAX_PAIRS
+from ..omnibus.families.pairs import MAX_PAIRS
 from ..twosample.views import findings_table
 from .blocks import PicturedTable
 from .svg import Markup, tag

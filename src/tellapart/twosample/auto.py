@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
-from typing import Any, TypeAlias
+from itertools import chain, combinations
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from torch import Tensor
@@ -16,20 +16,26 @@ from .._util.errors import InputMemoryError, Note
 from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
 from ..data import check_unchanged
-from ..data.mixed import Mixed
-from ..data.notices import check_keep
+from ..data.notices import check_keep, note_reordered
+from ..data.open import open_samples
 from ..data.options import check_reading
+from ..data.samples import Samples
+from ..data.several import open_by_labels, split_names
+from ..data.shared import note_shared
 from ..engine import Compute, MemoryLike, computing
 from ..kernels import Kernel, as_kernel
-from ..stats.forms import Layout, NothingToExchange, Verdict, draw_labellings, judge_rows, pool_rows
+from ..omnibus import Layout, OmnibusResult, Pooled, StrongestStatistic, omnibus_test, pool_rows
+from ..stats.design import Design, check_paired
+from ..stats.permutations import NothingToExchange, draw_permutations
 from ..stats.pvalues import USUAL_LEVEL, check_draws, note_floor, warn_of_floor
-from .designs import Design, check_paired
 from .effects import Effects
-from .findings import Findings, KSampleResult, PairwiseTest, TwoSampleResult, holm
-from .labels import open_with_labels, split_by_labels, split_names
+from .findings import AutoResult, FamilyResult, Findings, KSampleResult, PairwiseTest, TwoSampleResult, holm
 from .naming import adjust_columns
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
+#: A test of pooled rows.
+PooledTest: TypeAlias = Callable[[Pooled, np.random.Generator, Compute], OmnibusResult]
+Result = TypeVar("Result", bound=AutoResult)
 
 _STRATA = Note(
     "unequal-strata",
@@ -134,12 +140,16 @@ def two_sample_test(
     options = check_reading({"features": features, "rng": seed, "max_memory": max_memory, **reading}, two_sample_test)
     check_draws(permutations)
     named = {"groups": groups, "strata": strata}
-    options = replace(options, paired=check_paired(paired))
-    opened = open_with_labels([X, Y], ("X", "Y"), options, named, shared=True, keep=check_keep(keep_columns))
-    design = Design.check(opened.mixed, opened.labels["groups"], opened.labels["strata"], paired, equal_groups, named)
+    paired, keep = check_paired(paired), check_keep(keep_columns)
+    opened = open_samples([X, Y], ("X", "Y"), options, labels=named, keep_columns=keep, paired=paired)
+    samples = opened.encode()
+    samples = replace(samples, notes=(*samples.notes, *note_shared(opened.located, samples.points, samples.names)))
+    design = Design.check(
+        samples.sizes, samples.labels["groups"], samples.labels["strata"], paired, equal_groups, named
+    )
     with computing(max_memory, cluster, progress, threads, title="two_sample_test") as compute:
-        result = run_two_sample_test(opened.mixed, design, permutations, as_kernels(kernels), seed, compute, start)
-    check_unchanged(*opened.mixed.points)
+        result = run_two_sample_test(samples, design, permutations, as_kernels(kernels), seed, compute, start)
+    check_unchanged(*samples.points)
     warn_of_floor(result.min_pvalue)
     return result
 
@@ -195,38 +205,43 @@ def k_sample_test(
     named = {"groups": groups, "strata": strata}
     if labels is None:
         names, data = split_names(samples)
-        opened = open_with_labels(data, names, options, named, keep=check_keep(keep_columns))
+        called = names if isinstance(samples, Mapping) else None
+        keep = check_keep(keep_columns)
+        mixed = open_samples(data, names, options, labels=named, keep_columns=keep, called=called).encode()
     else:
-        opened = split_by_labels(samples, labels, options, named, check_keep(keep_columns))
-    mixed = opened.mixed
-    design = Design.check(mixed, opened.labels["groups"], opened.labels["strata"], False, equal_groups, named)
+        mixed = open_by_labels(samples, labels, options, named, check_keep(keep_columns))
+    design = Design.check(mixed.sizes, mixed.labels["groups"], mixed.labels["strata"], False, equal_groups, named)
     given = as_kernels(kernels)
     with computing(max_memory, cluster, progress, threads, title="k_sample_test") as compute:
-        ran = run_auto(mixed, design, permutations, given, seed, compute)
+        test = _fit_and_test(mixed, given)
+        result = run_omnibus(KSampleResult, mixed, design, permutations, seed, compute, start, test)
         tests: list[TwoSampleResult] = []
+        notes = list(result.notes)
+        ends = np.cumsum([len(points) for points in mixed.points])
+        rows_of = np.split(np.arange(ends[-1]), ends[:-1])
         if pairwise and len(mixed.points) > 2:
             for i, j in combinations(range(len(mixed.points)), 2):
                 some = replace(mixed, points=(mixed.points[i], mixed.points[j]), names=(mixed.names[i], mixed.names[j]))
-                part = design.take([i, j], [len(points) for points in mixed.points])
+                part = design.take(np.concatenate([rows_of[i], rows_of[j]]))
                 quiet = replace(compute, progress=None)
                 try:
                     tests.append(run_two_sample_test(some, part, permutations, given, seed, quiet, time.perf_counter()))
                 except NothingToExchange as error:
                     text = f"{some.names[0]} and {some.names[1]} were not compared with each other. {error.problem}"
-                    ran["notes"] = (*ran["notes"], Note("nothing-to-exchange", text))
+                    notes.append(Note("nothing-to-exchange", text))
     check_unchanged(*mixed.points)
-    ran["notes"] = (*ran["notes"], *_note_floor_of_pairs(tests))
     adjusted = holm([test.pvalue for test in tests])
     of_two = tuple(
         PairwiseTest((test.names[0], test.names[1]), test, p) for test, p in zip(tests, adjusted, strict=True)
     )
-    result = KSampleResult(**ran, seed=seed, seconds=time.perf_counter() - start, pairwise=of_two)
+    notes += _note_floor_of_pairs(tests)
+    result = replace(result, notes=tuple(notes), pairwise=of_two, seconds=time.perf_counter() - start)
     warn_of_floor(result.min_pvalue)
     return result
 
 
 def run_two_sample_test(
-    mixed: Mixed,
+    mixed: Samples,
     design: Design,
     permutations: int,
     kernels: Sequence[Kernel],
@@ -235,22 +250,49 @@ def run_two_sample_test(
     start: float,
 ) -> TwoSampleResult:
     """`two_sample_test` of samples and options that are checked already; ``start`` is when it began."""
-    found = run_auto(mixed, design, permutations, kernels, seed, compute)
-    return TwoSampleResult(**found, seed=seed, seconds=time.perf_counter() - start)
+    test = _fit_and_test(mixed, kernels)
+    return run_omnibus(TwoSampleResult, mixed, design, permutations, seed, compute, start, test)
 
 
-def run_auto(
-    mixed: Mixed,
+def _fit_and_test(mixed: Samples, kernels: Sequence[Kernel]) -> PooledTest:
+    """The omnibus test with features that are fitted to the pooled rows."""
+    layout = Layout(sum(len(unit.coordinates) for unit in mixed.variables), mixed.categories, mixed.image_shape)
+
+    def test(pooled: Pooled, rng: np.random.Generator, compute: Compute) -> OmnibusResult:
+        return omnibus_test(pooled, layout, kernels, rng, compute)
+
+    return test
+
+
+def run_omnibus(
+    kind: type[Result],
+    mixed: Samples,
     design: Design,
     permutations: int,
-    kernels: Sequence[Kernel],
     seed: int,
     compute: Compute,
-    judge: Callable[..., Verdict] = judge_rows,
-) -> dict[str, Any]:
-    """What results have in common; ``judge`` says what the pooled rows come to."""
+    start: float,
+    test: PooledTest,
+) -> Result:
+    """Draw permutations, test the pooled rows, and describe the columns and pairs.
+
+    Parameters
+    ----------
+    kind : type
+        The class of the result.
+    mixed : Samples
+        The samples.
+    design : Design
+        Which rows may be exchanged.
+    permutations, seed, compute
+        As in `two_sample_test`, checked.
+    start : float
+        When the call began.
+    test : callable
+        The test of pooled rows: with features fitted to them, or to a reference.
+    """
     rng = np.random.default_rng(seed)
-    sizes = [len(part) for part in mixed.points]
+    sizes = tuple(map(len, mixed.points))
     labels = np.repeat(np.arange(len(sizes), dtype=np.uint8), sizes)
     need = sum(sizes) * (permutations + 1) // (4 if len(sizes) == 2 else 1)
     if need > compute.max_memory and not compute.automatic:
@@ -262,54 +304,59 @@ def run_auto(
             permutations=...,
             max_memory=...,
         )
-    drawn = draw_labellings(
-        labels, permutations, rng, groups=design.groups, strata=design.strata, equal_groups=design.equal_groups
-    )
+    drawn = draw_permutations(labels, permutations, rng, design)
     pooled = pool_rows(mixed.points, drawn, rng)
-    layout = Layout(sum(len(unit.coordinates) for unit in mixed.units), mixed.categories, mixed.image_shape)
-    left = compute.leaving(pooled.labellings.packed.nbytes)
-    verdict = judge(pooled, layout, kernels, rng, left)
-    columns = adjust_columns(verdict.columns, mixed, pooled, design, permutations, seed)
-    effects = Effects(mixed, pooled, verdict.pairs, replace(left, progress=None), design.units)
-    return {
-        "statistic": verdict.statistic,
-        "pvalue": verdict.pvalue,
-        "null_distribution": verdict.null_distribution,
-        "min_pvalue": drawn.floor,
-        "families": _with_names(verdict, effects),
-        "columns": Findings(effects.describe_columns(columns)),
-        "pairs": Findings(effects.describe_pairs(verdict.pairs)),
-        "sizes": tuple(sizes),
-        "names": mixed.names,
-        "permuted_unit": design.permuted_unit,
-        "image_shape": mixed.image_shape,
-        "notes": (
-            *mixed.notes,
-            *design.notes(mixed),
-            *_notes(verdict, drawn.floor, layout.width, effects),
-        ),
+    left = compute.leaving(pooled.permutations.packed.nbytes)
+    outcome = test(pooled, rng, left)
+    columns = adjust_columns(outcome.columns, mixed, pooled, design, permutations, seed)
+    effects = Effects(mixed, pooled, outcome.pairs, replace(left, progress=None), design.units)
+    families = {
+        name: FamilyResult(family.pvalue, _describe_strongest(family.strongest, effects))
+        for name, family in outcome.families.items()
     }
+    return kind(
+        statistic=outcome.statistic,
+        pvalue=outcome.pvalue,
+        null_distribution=outcome.null_distribution,
+        min_pvalue=drawn.min_pvalue,
+        families=families,
+        columns=Findings(effects.describe_columns(columns)),
+        pairs=Findings(effects.describe_pairs(outcome.pairs)),
+        sizes=sizes,
+        names=mixed.names,
+        permuted_unit=design.permuted_unit,
+        image_shape=mixed.image_shape,
+        notes=(*mixed.notes, *_note_reordered(mixed, design), *_notes(outcome, drawn.min_pvalue, mixed, effects)),
+        seed=seed,
+        seconds=time.perf_counter() - start,
+    )
 
 
-def _with_names(verdict: Verdict, effects: Effects) -> dict[str, Any]:
-    """Families whose strongest statistics are called as the user calls the columns."""
-    found = {}
-    for name, family in verdict.families.items():
-        what, _, places = family.strongest_statistic.partition(":")
-        if what == "column" and places:
-            columns = dict.fromkeys(effects.unit_of[int(place)].name for place in places.split(","))
-            family = replace(family, strongest_statistic=" and ".join(map(repr, columns)))
-        found[name] = family
-    return found
+def _note_reordered(mixed: Samples, design: Design) -> tuple[str, ...]:
+    """Notes on columns of paired samples that hold the same values in another order: rows may be misaligned."""
+    if not design.paired or mixed.kind != "table":
+        return ()
+    first, second = (part[:].cpu().numpy() for part in mixed.points)
+    columns = ((unit.name, list(unit.coordinates)) for unit in mixed.variables)
+    notes = (note_reordered(name, first[:, places], second[:, places]) for name, places in columns)
+    return tuple(chain.from_iterable(notes))
 
 
-def _notes(verdict: Verdict, floor: float, width: int, effects: Effects) -> list[str]:
+def _describe_strongest(strongest: StrongestStatistic, effects: Effects) -> str:
+    """The strongest statistic of a family, with the names of its columns."""
+    if not strongest.columns:
+        return strongest.description
+    return " and ".join(map(repr, dict.fromkeys(effects.unit_of[place].name for place in strongest.columns)))
+
+
+def _notes(outcome: OmnibusResult, floor: float, mixed: Samples, effects: Effects) -> list[str]:
     notes = [*([] if effects.weights is None else [_STRATA]), *note_floor(floor)]
-    if verdict.left_out:
-        text = f"{verdict.left_out:,} of {width:,} columns were not looked at one by one, but jointly only."
+    if outcome.left_out:
+        width = sum(len(unit.coordinates) for unit in mixed.variables)
+        text = f"{outcome.left_out:,} of {width:,} columns were not compared one by one, but jointly only."
         notes.append(Note("columns-only-jointly", text))
-    if not verdict.families:
-        text = "Every relabelling gives the same rows, or all columns are constant: there is nothing to compare."
+    if not outcome.families:
+        text = "All permutations give the same rows, or all columns are constant: there is nothing to compare."
         notes.append(Note("nothing-to-compare", text))
     return notes
 

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 
 from .._util import workers
+from ..omnibus.fixed import FixedTest
 from ..stats.betting import Betting, Groups
-from ..stats.forms.fixed import FixedForms
 from .reference import Batch, Reference
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
@@ -24,11 +24,8 @@ _CALIBRATION, _SHARE = 4_096, 0.25
 #: Fresh rows that a batch is bet on with: one in (t + the first) of those left and in the second, where batches so far
 #: look like the reference; and one in the third of those left where they do not, or bets go well.
 _PARTS, _SPARED, _SPENT = 32, 6, 8
-#: Features of bets: kernels, and components of each; kinds of columns, and how many of each at the most; rank cosines
-#: of each column, which are its location and its scale.
-_KERNELS, _COMPONENTS = 2, 32
-_COLUMNS: dict[str, int | None] = {"columns": 64, "components": None}
-_COSINES = 2
+#: Features of bets: number of kernels, of components of each, and of rank cosines of each column (location and scale).
+_KERNELS, _COMPONENTS, _COSINES = 2, 32, 2
 
 
 class Bets:
@@ -105,7 +102,7 @@ class BetFeatures:
     The last of the kept rows give their means and covariance; the first ``fresh`` of them are there to be bet on.
     """
 
-    forms: FixedForms
+    test: FixedTest
     groups: Groups
     fresh: int
 
@@ -114,13 +111,13 @@ class BetFeatures:
         """Those of a reference."""
         known = reference.contents
         calibration = min(_CALIBRATION, math.ceil(_SHARE * len(known.rows)))
-        parts = _features(known.forms, reference.kept(slice(len(known.rows) - calibration, None)))
+        parts = _features(known.test, reference.kept(slice(len(known.rows) - calibration, None)))
         groups = Groups.fit(_side_by_side(parts, calibration), [part.shape[1] for part in parts])
-        return cls(known.forms, groups, len(known.rows) - calibration)
+        return cls(known.test, groups, len(known.rows) - calibration)
 
     def __call__(self, rows: Tensor) -> Array:
         """The features of some rows: (rows, all features)."""
-        return _side_by_side(_features(self.forms, rows), len(rows))
+        return _side_by_side(_features(self.test, rows), len(rows))
 
 
 def _side_by_side(parts: list[Array], rows: int) -> Array:
@@ -129,19 +126,20 @@ def _side_by_side(parts: list[Array], rows: int) -> Array:
 
 @torch.no_grad()
 @workers.one_core()
-def _features(forms: FixedForms, rows: Tensor) -> list[Array]:
-    """One array for each group, with the same bits whatever number of threads torch is set to."""
-    plan = forms.plan
-    kernels = list(forms.members.items())
+def _features(test: FixedTest, rows: Tensor) -> list[Array]:
+    """One array for each group, with the same bits for every number of threads of torch."""
+    plan = test.plan
+    kernels = list(test.directions.items())
     # The narrowest of all, and one in the middle.
-    chosen = kernels[:: max(1, len(kernels) // _KERNELS)][:_KERNELS]
-    wanted = [member for member, _ in chosen]
+    chosen = dict(kernels[:: max(1, len(kernels) // _KERNELS)][:_KERNELS])
     scale = math.sqrt(plan.rows)
-    found = []
-    for (_, directions), (_, F) in zip(chosen, plan.features(rows, wanted), strict=True):
-        # Eigenvalues increase: the last components say most.
-        found.append((F @ directions.directions[:, -_COMPONENTS:]).numpy() * scale)
-    single: dict[str, list[Array]] = {kind: [] for kind in _COLUMNS}
-    for member, F in plan.features(rows, [member for member in plan.members if member.kind in single]):
-        single[member.kind].append(member.leading(F, _COSINES, _COLUMNS[member.kind]).numpy())
-    return [*found, *(np.concatenate(parts, axis=1) for parts in single.values() if parts)]
+    groups = []
+    for block, F in plan.features(rows, list(chosen)):
+        # Eigenvalues increase, so the last components have the largest.
+        groups.append((F @ chosen[block].directions[:, -_COMPONENTS:]).numpy() * scale)
+    for family in plan.families:
+        if family.bet_columns:
+            parts = plan.features(rows, family.blocks)
+            leading = [block.leading(F, _COSINES, family.bet_columns).numpy() for block, F in parts]
+            groups.append(np.concatenate(leading, axis=1))
+    return groups

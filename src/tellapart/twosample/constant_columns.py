@@ -1,6 +1,6 @@
-"""Columns without any variation where features were fitted: later values are compared by whether they are others.
+"""Columns that are constant in the rows that features are fitted on.
 
-Such a column has no scale and no ranks. It becomes an indicator, which is 0 wherever the value is what it always was.
+Such a column has neither a scale nor ranks. It becomes an indicator of values that differ from the constant.
 """
 
 from __future__ import annotations
@@ -11,22 +11,22 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from ..data.mixed import Unit
+from ..data.samples import Variable
 from ..data.schema import Schema
-from ..stats.forms import Layout
+from ..omnibus import Layout
 
 
 def find_constants(sketch: Tensor, schema: Schema) -> dict[str, float]:
-    """Columns of numbers without any variation; by their positions, as text for JSON."""
-    in_category = {place for unit in schema.units if unit.kind in ("text", "missing") for place in unit.coordinates}
+    """The values of constant numeric columns, by their positions, which are text for JSON."""
+    in_category = {place for unit in schema.variables if unit.kind in ("text", "missing") for place in unit.coordinates}
     constant = (sketch == sketch[:1]).all(0)
     return {str(k): float(sketch[0, k]) for k in range(sketch.shape[1]) if bool(constant[k]) and k not in in_category}
 
 
 def mark_others(rows: Tensor, constants: dict[str, float], single: Sequence[int] = ()) -> Tensor:
-    """Rows whose constant columns are 1 where their value is another than it was, and else 0.
+    """Replace constant columns by indicators of values that differ from the constant.
 
-    Columns ``single`` are rounded to single precision before that, and so are the constants among them.
+    Columns ``single`` and their constants are rounded to single precision first.
     """
     if not constants and not single:
         return rows
@@ -41,17 +41,17 @@ def mark_others(rows: Tensor, constants: dict[str, float], single: Sequence[int]
     return rows
 
 
-def units_of(schema: Schema, constants: dict[str, float]) -> tuple[Unit, ...]:
-    """What the numbers of a row are; of a constant column, whether its value is another."""
+def units_of(schema: Schema, constants: dict[str, float]) -> tuple[Variable, ...]:
+    """The columns of a row, with constant columns as indicators."""
     return tuple(
         replace(unit, kind="text", levels=(f"not {constants[str(unit.coordinates[0])]:g}",), gap=None)
         if str(unit.coordinates[0]) in constants and unit.kind not in ("text", "missing")
         else unit
-        for unit in schema.units
+        for unit in schema.variables
     )
 
 
 def layout_of(schema: Schema, constants: dict[str, float]) -> Layout:
-    """What features are made of."""
+    """The layout of the rows that features are computed from."""
     categories = tuple(u.coordinates for u in units_of(schema, constants) if u.kind in ("text", "missing"))
     return Layout(schema.width, categories, schema.image_shape)

@@ -12,6 +12,7 @@ import torch
 from .._util.errors import InputError
 from .._util.rng import RNG, seed_of
 from ..data import Points, take_rows
+from ..data.encoding import Standardise
 from ..engine import Compute, Cost, MemoryLike, computing, measure
 from ..kernels import Kernel
 from ..learning.splits import Split
@@ -19,7 +20,7 @@ from ..learning.starts import named_kernel
 from ..stats.nulls import Null, NullLike, Problem, as_null
 from .fixed import AUTO_LIMIT, check_permutations, check_precision, choose_kernel
 from .learned import check_learned_null, split_samples, take_labels
-from .opening import Standardise, open_points
+from .opening import open_for_kernel
 
 
 def mmd_test_cost(
@@ -60,7 +61,7 @@ def mmd_test_cost(
     chosen, dtype = as_null(null), check_precision(precision)
     check_permutations(permutations, chosen)
     seed = seed_of(rng)
-    x, y, _ = open_points(
+    samples = open_for_kernel(
         X,
         Y,
         kernel,
@@ -71,6 +72,7 @@ def mmd_test_cost(
         reading=reading,
         keep=keep_columns,
     )
+    x, y = samples.points
     with computing(max_memory, cluster, threads=threads) as compute:
         found = choose_kernel(kernel, x, y, seed)
         return cost_of_test(x, y, found, chosen, permutations, seed, compute, dtype=dtype)
@@ -112,7 +114,7 @@ def learned_test_cost(
     chosen = check_learned_null(null, groups, strata, equal_groups)
     check_permutations(permutations, chosen)
     seed = seed_of(rng)
-    x, y, _ = open_points(
+    samples = open_for_kernel(
         X,
         Y,
         kernel,
@@ -123,6 +125,7 @@ def learned_test_cost(
         reading=reading,
         keep=keep_columns,
     )
+    x, y = samples.points
     splits = split_samples(len(x), len(y), train_size, cross_fit, chosen, seed)
     with computing(max_memory, cluster, threads=threads) as compute:
         return cost_of_learned_test(x, y, kernel, splits, chosen, permutations, seed, compute)
@@ -142,7 +145,7 @@ def cost_of_learned_test(
     split = splits[0]
     start = named_kernel(kernel, x[split.train_x[:500]], y[split.train_y[:500]], seed)
     tested = take_rows(x, split.test_x), take_rows(y, split.test_y)
-    cost = cost_of_test(*tested, start, take_labels(null, split, len(x)), permutations, seed, compute)
+    cost = cost_of_test(*tested, start, take_labels(null, split, len(x), len(y)), permutations, seed, compute)
     return replace(cost, seconds=len(splits) * cost.seconds, tiles=len(splits) * cost.tiles)
 
 

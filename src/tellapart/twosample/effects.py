@@ -1,4 +1,4 @@
-"""How large differences of columns and pairs are, in the units of the user's data, with intervals, and in words."""
+"""Effects of columns and pairs in the units of the data, with intervals and descriptions."""
 
 from __future__ import annotations
 
@@ -11,58 +11,58 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .._util.numbers import date_text, number, percent
-from ..data.images import pixel_at
-from ..data.mixed import Mixed, Unit
+from ..data.content.images import pixel_at
+from ..data.samples import Samples, Variable
 from ..engine import Compute
-from ..stats.forms import Part, Pooled
+from ..omnibus import ColumnScore, Pooled
 from ..stats.pvalues import Z_95
 from ..stats.student import student_quantile
 from .findings import Finding, holm
-from .moments import LabelledRows, Moments, Places, stratum_weights, sum_moments
+from .moments import LabelledRows, Moments, PairIndex, stratum_weights, sum_moments
 from .variances import Spread, Variances, sum_correlation_variances, sum_variances
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
-#: Pairs whose correlations are computed: those that say most.
+#: Number of pairs whose correlations are computed: those with the smallest p-values.
 _PAIRS = 100
-#: Pairs below this adjusted p-value must show their difference in the correlation too.
+#: Pairs with at most this adjusted p-value must also differ in their correlation.
 _GUARDED = 0.25
 #: 1 / (n - 3) is the variance of Fisher's transform of a correlation of n normal rows.
 _NORMAL = 3
-#: Columns below this adjusted p-value are told as different.
+#: Columns with at most this adjusted p-value are described as different.
 _TOLD = 0.05
-#: Where so many standard deviations lie between the means, that is told of a column, whatever else differs.
+#: If the means are this many standard deviations apart, the location is reported, whatever else differs.
 _FAR = 2.0
-#: What intervals miss on one side, if one effect is shown whatever the data are; and of a column, where it is shown
-#: whether location or scale differs more: half of it for each (Bonferroni).
+#: Probability outside of an interval on one side; and that of a column, for which either the location or the scale is
+#: reported (Bonferroni).
 _MISSED, _MISSED_OF_TWO = 0.025, 0.0125
-#: Samples up to which each is told of.
+#: Maximum number of samples that are described one by one.
 _SAMPLES = 6
 
 
 class Effects:
-    """Means, deviations, shares and correlations of each sample, and what they say of a difference.
+    """Means, deviations, shares and correlations of each sample, and effects computed from them.
 
-    Intervals have 95 % confidence for each column or pair, simultaneously over everything that could have been shown of
-    it: location or scale, or every level of a category. They are asymptotic: by the delta method (spreads: the
-    jackknife) with Student's t, so that no law of the columns is assumed; and from sums over whole groups, or pairs,
-    where rows belong together. Where labels were exchanged within strata, strata count alike in all samples.
+    Intervals have 95 % confidence for each column or pair, simultaneously over everything that could have been reported
+    for it: location or scale, or every level of a category. They are asymptotic: by the delta method (the jackknife for
+    spreads) with Student's t, so that no distribution is assumed, and from sums over groups or pairs if rows belong
+    together. If labels were permuted within strata, strata have the same weights in all samples.
     """
 
     def __init__(
-        self, mixed: Mixed, pooled: Pooled, pairs: Sequence[Part], compute: Compute, units: Array | None = None
+        self, mixed: Samples, pooled: Pooled, pairs: Sequence[ColumnScore], compute: Compute, units: Array | None = None
     ) -> None:
         self.names = mixed.names
-        self.unit_of = {place: unit for unit in mixed.units for place in unit.coordinates}
+        self.unit_of = {place: unit for unit in mixed.variables for place in unit.coordinates}
         self.image_shape = mixed.image_shape
         sizes = [len(part) for part in mixed.points]
         labels = np.repeat(np.arange(len(sizes)), sizes)[pooled.order]
         known = sorted(pairs, key=lambda part: (part.pvalue, part.pvalue_unadjusted))[:_PAIRS]
         self.pair_place = {part.columns: k for k, part in enumerate(known)}
-        gaps = {unit.coordinates[0]: unit.gap for unit in mixed.units if unit.gap is not None}
+        missing = {unit.coordinates[0]: unit.gap for unit in mixed.variables if unit.gap is not None}
         first, second = (np.array([part.columns[side] for part in known], int) for side in (0, 1))
-        places = Places(first, second, gaps)
-        strata = pooled.labellings.strata
+        places = PairIndex(first, second, missing)
+        strata = pooled.permutations.strata
         self.weights = None if strata is None else stratum_weights(labels, strata, len(sizes))
         of_row = None if units is None else units[pooled.order]
         rows = LabelledRows(pooled.points, labels, len(sizes), self.weights, of_row, strata)
@@ -75,14 +75,14 @@ class Effects:
         self._units = _count_units(units, sizes)
         self._independent = units is None and strata is None
         of_sample = [np.ones(1) if self.weights is None else self.weights[labels == k] for k in range(len(sizes))]
-        #: What the rows of each sample count together, if some count more than others (Kish 1965).
+        #: Effective number of rows of each sample, if weights are unequal (Kish 1965).
         self._effective = self.rows * np.array([part.mean() ** 2 / max((part**2).mean(), 1e-300) for part in of_sample])
 
-    def describe_columns(self, parts: Sequence[Part]) -> list[Finding]:
-        """Columns with their effects.
+    def describe_columns(self, parts: Sequence[ColumnScore]) -> list[Finding]:
+        """Describe columns with their effects.
 
-        A missing value stands as the mean: a column of which more is missing in one sample has another distribution for
-        that alone. Whether its location or its scale is reported is then decided by the values that are there.
+        Missing values are replaced by the mean, so a column with more missing values in one sample differs for that
+        reason alone. Whether its location or its scale is reported is then decided by the observed values.
         """
         gaps = {part.columns[0] for part in parts if part.pvalue_unadjusted <= _GUARDED}
         found = []
@@ -96,12 +96,12 @@ class Effects:
             found.append(self.describe(part))
         return found
 
-    def describe_pairs(self, parts: Sequence[Part]) -> list[Finding]:
-        """Pairs with their effects. Those that differ must differ in their correlation.
+    def describe_pairs(self, parts: Sequence[ColumnScore]) -> list[Finding]:
+        """Describe pairs with their effects. Those that differ must differ in their correlation.
 
-        Products of scores also change where one column alone is more spread out. So the p-value of a pair is the larger
-        one of that of its products, and that of the difference of its correlations (`equal_chance`, Holm over all
-        pairs). The latter is asymptotic: it is valid where correlations are the same and samples are not too small.
+        Products of scores also change if one column alone is more spread out. So the p-value of a pair is the larger of
+        that of its products and that of the difference of its correlations (`equal_chance`, Holm over all pairs). The
+        latter is asymptotic: it is valid if correlations are the same and samples are not too small.
         """
         alone = np.ones(len(parts))
         guarded = [k for k, part in enumerate(parts) if part.pvalue <= _GUARDED and part.columns in self.pair_place]
@@ -115,7 +115,7 @@ class Effects:
 
     @cached_property
     def _correlation_variances(self) -> Array:
-        """Those of the correlation of each pair in each sample."""
+        """Variances of the correlation of each pair in each sample."""
         return sum_correlation_variances(self._labelled, self._places, self.moments, self._compute)
 
     def _same_correlation(self, place: int) -> float:
@@ -123,8 +123,8 @@ class Effects:
         rows = np.minimum(self.moments.pairs[0][:, place], self._units)
         return equal_chance(self.moments.correlations[:, place], self._correlation_variances[:, place], rows)
 
-    def describe(self, part: Part) -> Finding:
-        """A column or a pair with its effect, in words."""
+    def describe(self, part: ColumnScore) -> Finding:
+        """A column or a pair with its effect and a description."""
         columns = tuple(dict.fromkeys(self.unit_of[c].name for c in part.columns))
         if part.kind in ("scale", "shape") and self._is_far(part.columns[0]):
             part = replace(part, kind="location")
@@ -142,29 +142,29 @@ class Effects:
         return Finding(name, columns, kind, effect, words, part.pvalue, part.pvalue_unadjusted, interval, values, pixel)
 
     def _is_far(self, column: int) -> bool:
-        """Ranks of samples that do not overlap differ in every way; what a person sees is that they are far apart."""
+        """Whether samples are far apart: their ranks then differ in every way, but the location is what matters."""
         return self.variances is not None and abs(float(self.variances.shift[column])) >= _FAR
 
     def _shift_interval(self, c: int) -> tuple[float, float] | None:
-        """Of the difference of means of a column, in pooled deviations."""
+        """Interval of the difference of means of a column, in pooled standard deviations."""
         found = self.variances
         assert found is not None
         counts, deviations = self.moments.counts[:, c], self.moments.deviations[:, c]
-        # By the delta method a row far out takes part of its variance back, as the pooled deviation grows with it. So
-        # the variance is not taken for less than that of Welch's test of the means.
+        # By the delta method an outlier reduces its own contribution, since the pooled deviation grows with it. So the
+        # variance is at least that of Welch's test of the means.
         squares = (counts * deviations**2).sum() / counts.sum()
-        welch = (deviations**2 / np.maximum(counts - 1, 1)).sum() / max(squares, 1e-300) * found.crowding[c]
+        welch = (deviations**2 / np.maximum(counts - 1, 1)).sum() / max(squares, 1e-300) * found.design_effect[c]
         free = min(float(found.of_shift.free[c]), float(found.of_means.free[c]))
         return _interval(float(found.shift[c]), max(float(found.location[c]), float(welch)), free)
 
     def _ratio_interval(self, ratio: float, c: int) -> tuple[float, float] | None:
-        """Of the log ratio of the deviations of a column."""
+        """Interval of the log ratio of the deviations of a column."""
         assert self.variances is not None
         of = self.variances.of_ratio
         larger = _shared_shape(of.parts[:, c], of.sizes[:, c])
         return _interval(ratio, float(of.variance[c]) * larger, float(of.free[c]))
 
-    def _numbers(self, unit: Unit, part: Part) -> Any:
+    def _numbers(self, unit: Variable, part: ColumnScore) -> Any:
         c = unit.coordinates[0]
         mean, deviation = self.moments.means[:, c], self.moments.deviations[:, c]
         values = {"mean": _floats(mean), "SD": _floats(deviation)}
@@ -191,23 +191,23 @@ class Effects:
             return ratio, of_ratio, f"{more} spread out in {self.names[1]}, {widths}{told}", values
         return shift, of_shift, f"another shape (mean {told}, {widths})", values
 
-    def _shift_in_words(self, unit: Unit, difference: float, told: str) -> str:
+    def _shift_in_words(self, unit: Variable, difference: float, told: str) -> str:
         days = f" by {number(abs(difference))} days" if unit.kind == "date" else ""
         return f"{_word(unit, difference)} in {self.names[1]}{days}, {told}"
 
     def _by_sample(self, values: Array, form: Callable[[float], str]) -> str:
-        """A value of each sample with its name; of many samples the smallest and the largest."""
+        """The value of each sample with its name; the smallest and the largest if there are many samples."""
         told = [f"{form(float(value))} in {name}" for value, name in zip(values, self.names, strict=True)]
         if len(told) <= _SAMPLES:
             return ", ".join(told)
         return f"{told[int(np.argmin(values))]} to {told[int(np.argmax(values))]}"
 
-    def _share(self, unit: Unit) -> Any:
-        """The level whose share differs most, for its size."""
+    def _share(self, unit: Variable) -> Any:
+        """The level whose share differs most, relative to its standard error."""
         columns = list(unit.coordinates)
         rows = self.rows[:, None]
         shares = self.moments.plain_means[:, columns]
-        # Shares of rows that count alike are counts: rounding is taken away.
+        # Shares of rows with equal weights are counts, so that rounding errors can be removed.
         shares = np.clip(np.rint(shares * rows) / rows if self.weights is None else shares, 0.0, 1.0)
         pooled = (shares * rows).sum(0) / rows.sum()
         error = np.sqrt(np.maximum(pooled * (1 - pooled), 1e-12))
@@ -227,18 +227,18 @@ class Effects:
         return effect, interval, f"{_level(unit, best)} {told}{points}", values
 
     def _share_interval(self, columns: list[int], best: int, shares: Array, pooled: Array) -> tuple[float, float]:
-        """Of the difference of shares of a level, simultaneously over all levels of its column (Bonferroni)."""
+        """Interval of the difference of shares of a level, simultaneously over all levels (Bonferroni)."""
         assert self.variances is not None
         levels = len(columns) if len(columns) > 2 else 1  # of two levels one share is 1 less the other
-        crowding, free = self.variances.crowding[columns], math.inf
+        design_effect, free = self.variances.design_effect[columns], math.inf
         if not self._independent:
-            # Few groups have a rare level: its variance is not taken for less than those of all levels let expect.
-            usual = np.average(crowding, weights=np.maximum(pooled * (1 - pooled), 1e-12))
-            crowding, free = (
-                np.maximum(crowding, usual),
+            # Few groups have a rare level, so its design effect is at least the average over all levels.
+            usual = np.average(design_effect, weights=np.maximum(pooled * (1 - pooled), 1e-12))
+            design_effect, free = (
+                np.maximum(design_effect, usual),
                 float(self.variances.of_means.sizes[:, columns[best]].min()) - 1,
             )
-        size = self.rows / max(float(crowding[best]), 1e-9)
+        size = self.rows / max(float(design_effect[best]), 1e-9)
         return share_interval(shares, size, student_quantile(_MISSED / levels, free))
 
     def _correlation_interval(self, correlations: Array, place: int) -> tuple[float, float] | None:
@@ -247,7 +247,7 @@ class Effects:
         of = self.variances.of_correlation
         return correlation_interval(correlations, of.some(slice(place, place + 1)), rows)
 
-    def _correlation(self, part: Part) -> Any:
+    def _correlation(self, part: ColumnScore) -> Any:
         place = self.pair_place.get(part.columns)
         if place is None:
             return math.nan, None, "weaker than those told", {}
@@ -263,7 +263,7 @@ class Effects:
 
 
 def _count_units(units: Array | None, sizes: Sequence[int]) -> Array:
-    """The rows of each sample, or its units where rows belong together."""
+    """Number of rows of each sample, or of its units if rows belong together."""
     if units is None:
         return np.asarray(sizes)
     return np.array([len(np.unique(part)) for part in np.split(units, np.cumsum(sizes)[:-1])])
@@ -278,9 +278,9 @@ def _interval(effect: float, variance: float, free: float) -> tuple[float, float
 
 
 def _shared_shape(parts: Array, sizes: Array) -> float:
-    """By what a variance is larger if none of its parts is smaller, for its size, than is usual in both samples.
+    """The factor of a variance if neither of its parts is smaller, for its size, than the average of both samples.
 
-    A few rows seldom have one far out, and then know too little of their own variance.
+    A small sample seldom has outliers, and then underestimates its own variance.
 
     >>> _shared_shape(np.array([0.01, 0.01]), np.array([100, 50]))
     1.25
@@ -310,8 +310,8 @@ def share_interval(shares: Array, sizes: Array, quantile: float = Z_95) -> tuple
 def correlation_interval(correlations: Array, spread: Spread, rows: Array) -> tuple[float, float] | None:
     """The interval of a difference of two correlations (Zou 2007), from intervals of both by Fisher's transform.
 
-    None of both is taken for less variable than a correlation of so many normal rows, nor than is usual in both
-    samples, where that is more for its size.
+    The variance of each is at least that of a correlation of normal rows, and at least the average of both samples for
+    its size.
     """
     variances, n = spread.parts[:, 0], spread.sizes[:, 0]
     free, variance = float(spread.free[0]), float(spread.variance[0])
@@ -348,10 +348,10 @@ def _clarity(effect: float, variance: float) -> float:
 
 
 def equal_chance(correlations: Array, variances: Array, rows: Array) -> float:
-    """How likely correlations of several samples are at least as far apart where all are the same.
+    """The p-value of the hypothesis that the correlations of several samples are equal.
 
-    Welch's test of Fisher's transform. The variance of few rows is itself uncertain, and small where the correlation is
-    far off by chance: none is taken for less than that of normal rows, nor than the mean over samples.
+    Welch's test of Fisher's transform. The variance of few rows is itself uncertain, and small if the correlation is
+    far off by chance: each is at least that of normal rows, and at least the mean over samples.
 
     >>> few, many = (equal_chance(np.array([0.1, 0.1, 0.6]), np.full(3, 0.5 / n), np.full(3, n)) for n in (10, 100))
     >>> round(few, 2), round(many, 4)
@@ -393,17 +393,17 @@ def _log_ratio(above: float, below: float) -> float:
     return math.nan if above == below else math.copysign(math.inf, above - below)
 
 
-def _agrees(part: Part, interval: tuple[float, float] | None) -> bool:
-    """Whether an effect may be told as that of a column: ranks can differ where means and deviations do not."""
+def _agrees(part: ColumnScore, interval: tuple[float, float] | None) -> bool:
+    """Whether an effect describes the difference of a column: ranks can differ if means and deviations do not."""
     return part.pvalue > _TOLD or interval is None or not interval[0] <= 0 <= interval[1]
 
 
-def _word(unit: Unit, difference: float) -> str:
+def _word(unit: Variable, difference: float) -> str:
     more, less = {"date": ("later", "earlier"), "pixel": ("brighter", "darker")}.get(unit.kind, ("larger", "smaller"))
     return more if difference > 0 else less
 
 
-def _level(unit: Unit, best: int) -> str:
+def _level(unit: Variable, best: int) -> str:
     return repr(unit.levels[best]) if unit.levels else "missing" if unit.kind == "missing" else "yes"
 
 
@@ -425,7 +425,7 @@ def _floats(values: Array) -> tuple[float, ...]:
     return tuple(float(value) for value in values)
 
 
-def _is_share(unit: Unit) -> bool:
+def _is_share(unit: Variable) -> bool:
     """Whether a column is described by shares."""
     return unit.kind in ("text", "missing", "boolean")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
@@ -18,12 +18,14 @@ from .._util.rng import RNG, seed_of
 from .._util.view import Axis, Facts, Figure, Headline, Series, View, notes
 from ..data import check_unchanged, reindex
 from ..data.notices import check_keep
+from ..data.open import open_samples
 from ..data.options import check_reading
 from ..engine import MemoryLike, computing
-from ..stats.forms.distance import FARTHEST, measure_distance
-from ..stats.forms.features import FeaturePlan, Layout, draw_sketch
-from .designs import Design, check_paired
-from .labels import open_with_labels
+from ..omnibus import Layout
+from ..omnibus.distance import FARTHEST, measure_distance
+from ..omnibus.plan import FeaturePlan
+from ..omnibus.sketch import draw_sketch
+from ..stats.design import Design, check_paired
 from .result import Result
 
 
@@ -176,13 +178,14 @@ def equivalence_test(
         )
     seed = seed_of(rng)
     options = check_reading({"rng": seed, "max_memory": max_memory, **reading}, equivalence_test)
-    options = replace(options, paired=check_paired(paired))
-    opened = open_with_labels([X, Y], ("X", "Y"), options, {"groups": groups}, keep=check_keep(keep_columns))
-    mixed = opened.mixed
-    design = Design.check(mixed, opened.labels["groups"], None, paired, False)
+    keep = check_keep(keep_columns)
+    mixed = open_samples(
+        [X, Y], ("X", "Y"), options, labels={"groups": groups}, keep_columns=keep, paired=check_paired(paired)
+    ).encode()
+    design = Design.check(mixed.sizes, mixed.labels["groups"], paired=paired)
     generator = np.random.default_rng(seed)
     m, n = (len(part) for part in mixed.points)
-    layout = Layout(sum(len(unit.coordinates) for unit in mixed.units), mixed.categories, mixed.image_shape)
+    layout = Layout(sum(len(unit.coordinates) for unit in mixed.variables), mixed.categories, mixed.image_shape)
     with computing(max_memory, None, progress, threads, title="equivalence_test") as compute:
         shuffled = reindex(mixed.points, generator.permutation(m + n))
         plan = FeaturePlan.fit(draw_sketch(shuffled, generator, compute), m + n, layout, [], generator)

@@ -12,7 +12,7 @@ import torch
 
 from .._util.numbers import p_sentence, p_text
 from .._util.view import Block, Column, Detail, Facts, Figure, Headline, Row, Table, Tile, View, notes
-from ..stats.forms import FamilyVerdict, tied_up_to
+from ..omnibus import tie_adjusted_threshold
 from ..stats.pvalues import critical_value, rejects
 from .result import Displayed, Result, as_plain
 from .views import (
@@ -28,6 +28,14 @@ from .views import (
 
 #: Findings that ``repr`` shows; columns that a page lists for two of several samples, and pairs of samples.
 _SHOWN, _LISTED, _PAIRS_LISTED = 10, 3, 100
+
+
+@dataclass(frozen=True)
+class FamilyResult:
+    """A family of statistics: its exact p-value by itself, and its strongest statistic."""
+
+    pvalue: float
+    strongest_statistic: str
 
 
 @dataclass(frozen=True)
@@ -145,7 +153,7 @@ class AutoResult(Result):
     pvalue: float
     null_distribution: np.ndarray[Any, Any] = field(repr=False)
     min_pvalue: float
-    families: dict[str, FamilyVerdict] = field(repr=False)
+    families: dict[str, FamilyResult] = field(repr=False)
     columns: Findings = field(repr=False)
     pairs: Findings = field(repr=False)
     sizes: tuple[int, ...]
@@ -174,7 +182,7 @@ class AutoResult(Result):
 
     def threshold(self, alpha: float = 0.05) -> float:
         """What the statistic must exceed for the test to reject at level ``alpha``; infinite with too few draws."""
-        return tied_up_to(float(critical_value(torch.from_numpy(self.null_distribution), alpha)))
+        return tie_adjusted_threshold(float(critical_value(torch.from_numpy(self.null_distribution), alpha)))
 
     def column_alpha(self, alpha: float = 0.05) -> float:
         """Adjusted p-values up to this are named: half of ``alpha`` for columns and half for pairs, if there are any.

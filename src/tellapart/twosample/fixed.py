@@ -15,13 +15,14 @@ from .._util.errors import InputError
 from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
 from ..data import Points, check_unchanged
+from ..data.encoding import Standardise
 from ..engine import Compute, MemoryLike, computing
 from ..kernels import Gaussian, Kernel, as_kernel
 from ..learning.bandwidths import median_distance
 from ..stats.nulls import Null, NullDistribution, NullLike, Paired, Permutation, Problem, as_null
 from ..stats.nulls.sequential import draw_until_decided
 from ..stats.pvalues import check_draws, check_level, min_pvalue, note_floor, warn_of_floor
-from .opening import Standardise, open_points
+from .opening import open_for_kernel
 from .results import TestResult
 
 #: Draws at the most with ``permutations="auto"``.
@@ -127,7 +128,7 @@ def mmd_test(
     check_level(alpha)
     check_permutations(permutations, chosen)
     seed = seed_of(rng)
-    x, y, notes = open_points(
+    samples = open_for_kernel(
         X,
         Y,
         kernel,
@@ -139,12 +140,13 @@ def mmd_test(
         paired=isinstance(chosen, Paired),
         keep=keep_columns,
     )
+    x, y = samples.points
     with computing(max_memory, cluster, progress, threads, title="mmd_test") as compute:
         found = choose_kernel(kernel, x, y, seed)
         result = run_test(x, y, found, chosen, permutations, seed, compute, dtype=dtype, alpha=alpha, start=start)
     check_unchanged(x, y)
     warn_of_floor(result.min_pvalue)
-    return replace(result, notes=(*notes, *result.notes))
+    return replace(result, notes=(*samples.notes, *result.notes))
 
 
 def run_test(
@@ -179,7 +181,7 @@ def run_test(
             precision="double",
         )
     count = AUTO_LIMIT if permutations == "auto" else found.distribution.shape[-1]
-    floor = min_pvalue(count + 1, *null.labellings(len(x), len(y)))
+    floor = min_pvalue(count + 1, *null.distinct_permutations(len(x), len(y)))
     return _result(found, pvalue, floor, null, x, y, kernel, seed, start, "MMD²")
 
 
@@ -212,14 +214,15 @@ def witness_test(
     null = Permutation(groups, strata, equal_groups)
     check_draws(permutations)
     seed = seed_of(rng)
-    x, y, notes = open_points(
+    samples = open_for_kernel(
         X, Y, witness, at_least=2, standardise=False, seed=seed, max_memory=max_memory, reading={}, keep=True
     )
+    x, y = samples.points
     with computing(max_memory) as compute:
         result = run_witness_test(x, y, witness, null, permutations, seed, compute, start=start)
     check_unchanged(x, y)
     warn_of_floor(result.min_pvalue)
-    return replace(result, notes=(*notes, *result.notes))
+    return replace(result, notes=(*samples.notes, *result.notes))
 
 
 def run_witness_test(
@@ -251,7 +254,7 @@ def run_witness_test(
         values = torch.cat([function(block).cpu() for block in blocks])
         found = null.draw_means(values, len(x), permutations, rng, compute.max_memory)
     # A one-sided test tells a labelling from its mirror image.
-    floor = min_pvalue(found.distribution.shape[-1] + 1, null.labellings(len(x), len(y))[0])
+    floor = min_pvalue(found.distribution.shape[-1] + 1, null.distinct_permutations(len(x), len(y))[0])
     pvalue = float(found.pvalue(1e-12))
     return _result(found, pvalue, floor, null, x, y, witness, seed, start, witness.statistic_name)
 

@@ -14,15 +14,18 @@ from .._util.errors import InputError
 from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
 from ..data import Points, check_unchanged, take_rows
-from ..data.shared import SharedRows, find_shared_rows, hash_rows
+from ..data.encoding import Standardise
+from ..data.hashing import hash_blocks
+from ..data.shared import SharedRows, find_shared_rows
 from ..engine import Compute, MemoryLike, computing
 from ..learning import Criterion
 from ..learning.fitting import Settings, learn_kernel
 from ..learning.splits import Split, split_rows
+from ..stats.design import Design
 from ..stats.nulls import Binned, Null, NullLike, Permutation, as_null
 from ..stats.pvalues import COMBINATIONS, check_draws, note_floor, warn_of_floor
 from .fixed import check_permutations, run_test, run_witness_test
-from .opening import Standardise, open_points
+from .opening import open_for_kernel
 from .results import LearnedTest, SplitResult
 
 Combination = Literal["bonferroni", "cauchy"]
@@ -112,7 +115,7 @@ def learned_test(
         check_permutations(permutations, chosen)
     start = time.perf_counter()
     seed = seed_of(rng)
-    x, y, notes = open_points(
+    samples = open_for_kernel(
         X,
         Y,
         kernel,
@@ -123,7 +126,8 @@ def learned_test(
         reading=reading,
         keep=keep_columns,
     )
-    shared = find_shared_rows(hash_rows(x), hash_rows(y))
+    x, y = samples.points
+    shared = find_shared_rows(hash_blocks(x), hash_blocks(y))
     if shared is not None:
         warnings.warn(f"{shared} Equal rows are learned from or tested together.", stacklevel=2)
     splits = split_samples(len(x), len(y), train_size, cross_fit, chosen, seed, shared)
@@ -131,7 +135,7 @@ def learned_test(
         found = run_learned_test(x, y, kernel, settings, splits, chosen, permutations, seed, compute, combination)
     check_unchanged(x, y)
     warn_of_floor(found.min_pvalue)
-    return replace(found, seconds=time.perf_counter() - start, notes=(*notes, *found.notes))
+    return replace(found, seconds=time.perf_counter() - start, notes=(*samples.notes, *found.notes))
 
 
 def run_learned_test(
@@ -178,7 +182,7 @@ def _learn_and_test(
     learning, testing = replace(compute.phase(0, 2), executor=None), compute.phase(1, 2)
     learned, history = learn_kernel(x[split.train_x], y[split.train_y], kernel, settings, seed, learning)
     tested = take_rows(x, split.test_x), take_rows(y, split.test_y)
-    kept = take_labels(null, split, len(x))
+    kept = take_labels(null, split, len(x), len(y))
     if learned.witness_function is not None:
         kept = kept if isinstance(kept, Permutation) else Permutation()
         test = run_witness_test(*tested, learned, kept, permutations, seed, testing)
@@ -215,17 +219,25 @@ def split_samples(
 ) -> list[Split]:
     """The rows of m and n to learn from and to test: once, or with ``cross_fit`` also the other way round."""
     null.check(m, n)
-    groups, strata = null.row_labels() if isinstance(null, Permutation) else (None, None)
-    equal_groups = isinstance(null, Permutation) and null.equal_groups
+    design = null.design(m, n) if isinstance(null, Permutation) else Design()
     equal = None if shared is None else shared.codes
-    first = split_rows(m, n, train_size, groups=groups, strata=strata, equal=equal, equal_groups=equal_groups, rng=seed)
+    first = split_rows(
+        m,
+        n,
+        train_size,
+        groups=design.groups,
+        strata=design.strata,
+        equal=equal,
+        equal_groups=design.equal_groups,
+        rng=seed,
+    )
     return [first, split_rows(m, n, first.swapped())] if cross_fit else [first]
 
 
-def take_labels(null: Null, split: Split, m: int) -> Null:
+def take_labels(null: Null, split: Split, m: int, n: int) -> Null:
     """The null distribution for the tested rows: with their groups and strata."""
     if not isinstance(null, Permutation):
         return null
     rows = np.concatenate([split.test_x, m + split.test_y])
-    groups, strata = (None if labels is None else labels[rows] for labels in null.row_labels())
-    return Permutation(groups, strata, null.equal_groups)
+    design = null.design(m, n).take(rows)
+    return Permutation(design.groups, design.strata, design.equal_groups)

@@ -1,4 +1,4 @@
-"""Sums over the rows of each sample that effects are made of."""
+"""Moments of the columns and pairs of each sample."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from torch import Tensor
 
 from ..data import Points
 from ..engine import Compute
-from ..engine.rows import Size, reduce_rows
+from ..engine.rows import Size, sum_rows
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
 _BLOCK = 1_024
-#: Share of mean squares below which a variance is rounding.
+#: A variance below this share of the mean square is rounding.
 _ROUNDING = 1e-14
 
 
-class Places(NamedTuple):
-    """Pairs of columns, and for columns with missing values the column that says where."""
+class PairIndex(NamedTuple):
+    """Pairs of columns, and for columns with missing values the column that indicates them."""
 
     first: Array
     second: Array
-    gaps: Mapping[int, int]
+    missing_indicators: Mapping[int, int]
 
 
 class LabelledRows(NamedTuple):
-    """Rows of several samples together, and what is known of each row.
+    """Rows of several samples with their labels.
 
     Attributes
     ----------
     points, labels, samples
-        The rows, the number of the sample of each, and how many samples there are.
+        The rows, the number of the sample of each row, and the number of samples.
     weights
-        What each row counts; None where all count alike.
+        Weights of rows; None for equal weights.
     units, strata
-        The group, or pair, and the stratum of each row, if there are any.
+        The group or pair, and the stratum of each row, if there are any.
     """
 
     points: Points
@@ -52,9 +52,9 @@ class LabelledRows(NamedTuple):
 
 
 class MomentSums(NamedTuple):
-    """Of each sample: rows, sums and squares of all columns less its centre, and for each pair its own six sums.
+    """For each sample: number of rows, sums and squares of centred columns, and six sums for each pair.
 
-    A value that is missing counts for nothing.
+    Missing values do not contribute.
     """
 
     rows: Tensor
@@ -65,56 +65,19 @@ class MomentSums(NamedTuple):
     pairs: Tensor
 
 
-@dataclass(frozen=True, eq=False)
-class MomentReduction:
-    """Sums over the rows of each sample, a `RowReduction`; each row counts by its weight, if there are any."""
-
-    labels: Array
-    samples: int
-    centre: Tensor
-    places: Places
-    weights: Array | None = None
-
-    def start(self) -> MomentSums:
-        """Zeros."""
-        d, p, k = self.centre.shape[1], len(self.places.first), self.samples
-        shapes: tuple[tuple[int, ...], ...] = ((k, 1), (k, d), (k, d), (k, d), (k, d), (k, 6, p))
-        return MomentSums(*(torch.zeros(shape, dtype=torch.float64) for shape in shapes))
-
-    def add(self, sums: MomentSums, rows: slice, block: Tensor) -> MomentSums:
-        """The sums with those of a block."""
-        for k in range(self.samples):
-            of_sample = torch.from_numpy(self.labels[rows] == k)
-            raw = block[of_sample].double()
-            Z, there = centred(raw, self.centre[k], self.places.gaps)
-            w: Any = 1.0 if self.weights is None else torch.from_numpy(self.weights[rows])[of_sample, None]
-            total = float(len(Z) if self.weights is None else w.sum())
-            sums.rows[k] += total
-            sums.there[k] += total if there is None else (w * there).sum(0)
-            sums.plain[k] += (w * (raw - self.centre[k])).sum(0)
-            sums.sums[k] += (w * Z).sum(0)
-            sums.squares[k] += (w * Z**2).sum(0)
-            sums.pairs[k] += torch.stack([(w * part).sum(0) for part in pair_terms(Z, there, self.places)])
-        return sums
-
-    def join(self, left: MomentSums, right: MomentSums) -> MomentSums:
-        """Sample by sample."""
-        return MomentSums(*(a + b for a, b in zip(left, right, strict=True)))
-
-
-def centred(raw: Tensor, centre: Tensor, gaps: Mapping[int, int]) -> tuple[Tensor, Tensor | None]:
-    """Rows less a centre, 0 where a value is missing, and which are there; None where all are."""
+def centred(raw: Tensor, centre: Tensor, missing_indicators: Mapping[int, int]) -> tuple[Tensor, Tensor | None]:
+    """Centred rows, with 0 for missing values, and indicators of observed values (None if none is missing)."""
     Z = raw - centre
-    if not gaps:
+    if not missing_indicators:
         return Z, None
     there = torch.ones_like(Z)
-    for column, gap in gaps.items():
-        there[:, column] = 1 - raw[:, gap].clamp(0, 1)
+    for column, indicator in missing_indicators.items():
+        there[:, column] = 1 - raw[:, indicator].clamp(0, 1)
     return Z * there, there
 
 
-def pair_terms(Z: Tensor, there: Tensor | None, places: Places) -> list[Tensor]:
-    """1, x, y, x², y² and xy of each pair of columns, where both are there."""
+def pair_terms(Z: Tensor, there: Tensor | None, places: PairIndex) -> list[Tensor]:
+    """1, x, y, x², y² and xy of each pair of columns, 0 unless both values are observed."""
     x, y = Z[:, places.first], Z[:, places.second]
     both = torch.ones_like(x) if there is None else there[:, places.first] * there[:, places.second]
     return [both, x * both, y * both, x**2 * both, y**2 * both, x * y]
@@ -134,34 +97,34 @@ class Moments:
 
     @cached_property
     def counts(self) -> Array:
-        """Values that are there, of each sample and column."""
+        """Number of observed values of each sample and column."""
         return np.asarray(np.maximum(self.found.there.numpy(), 1e-9))
 
     @cached_property
     def offsets(self) -> Array:
-        """Means less the sample's centre, over what is there."""
+        """Means of observed values, less the centre of the sample."""
         return np.asarray(self.found.sums.numpy() / self.counts)
 
     @cached_property
     def means(self) -> Array:
-        """Means over what is there."""
+        """Means of observed values."""
         return np.asarray(self.offsets + self.centre.numpy())
 
     @cached_property
     def plain_means(self) -> Array:
-        """Means over all rows: of indicators, shares."""
+        """Means over all rows, which are shares for indicators."""
         return np.asarray(self.found.plain.numpy() / self.rows[:, None] + self.centre.numpy())
 
     @cached_property
     def deviations(self) -> Array:
-        """Standard deviations over what is there; 0 where a difference of squares leaves but rounding."""
+        """Standard deviations of observed values; 0 if the variance is rounding."""
         squares = self.found.squares.numpy() / self.counts
         variance = squares - self.offsets**2
         return np.asarray(np.sqrt(np.where(variance > _ROUNDING * squares, variance, 0.0)))
 
     @cached_property
     def pairs(self) -> tuple[Array, Array, Array]:
-        """Of each sample and pair: rows with both values; their means (2); their deviations (2)."""
+        """For each sample and pair: number of rows with both values; their means (2) and standard deviations (2)."""
         n, x, y, xx, yy, _ = self.found.pairs.numpy().transpose(1, 0, 2)
         n = np.maximum(n, 1e-9)
         means = np.stack([x / n, y / n])
@@ -169,17 +132,17 @@ class Moments:
 
     @cached_property
     def correlations(self) -> Array:
-        """Of each sample and pair, over rows with both values."""
+        """Correlation of each sample and pair, over rows with both values."""
         n, means, deviations = self.pairs
         covariance = self.found.pairs.numpy()[:, 5] / n - means[0] * means[1]
         return np.asarray(np.clip(covariance / (deviations[0] * deviations[1]), -1, 1))
 
 
 def stratum_weights(labels: Array, strata: Array, samples: int) -> Array | None:
-    """Weights of rows by which every stratum counts alike in all samples; None where they do so already.
+    """Weights of rows that give every stratum the same weight in all samples; None if it has that already.
 
-    A stratum counts as what it tells of a difference, 1 / Σ_k 1/m_k for m_k rows of sample k: nothing where a sample
-    has none. The weights of a sample sum to its rows.
+    The weight of a stratum is 1 / Σ_k 1/m_k for m_k rows of sample k, its precision: 0 if a sample has no rows. The
+    weights of a sample sum to its number of rows.
 
     >>> stratum_weights(np.array([0, 0, 0, 1, 1]), np.array([0, 0, 1, 0, 1]), 2)
     array([0.85714286, 0.85714286, 1.28571429, 1.14285714, 0.85714286])
@@ -195,17 +158,40 @@ def stratum_weights(labels: Array, strata: Array, samples: int) -> Array | None:
     return None if np.allclose(weights, 1.0) else weights
 
 
-def sum_moments(rows: LabelledRows, places: Places, compute: Compute) -> Moments:
+def sum_moments(rows: LabelledRows, places: PairIndex, compute: Compute) -> Moments:
     """The moments of each sample, in one pass."""
     centre = _find_centres(rows.points, rows.labels, rows.samples)
     width, pairs = centre.shape[1], len(places.first)
     size = Size(8 * rows.samples * (4 * width + 6 * pairs), 40 * (width + 2 * pairs), 10.0 * (width + 2 * pairs))
-    reduction = MomentReduction(rows.labels, rows.samples, centre, places, rows.weights)
-    return Moments(reduce_rows(reduction, rows.points, size, compute), centre)
+
+    def sum_block(where: slice, block: Tensor) -> MomentSums:
+        parts = [_sum_sample(rows, where, block, k, centre[k], places) for k in range(rows.samples)]
+        return MomentSums(*(torch.stack(part) for part in zip(*parts, strict=True)))
+
+    return Moments(sum_rows(sum_block, rows.points, size, compute), centre)
+
+
+def _sum_sample(
+    rows: LabelledRows, where: slice, block: Tensor, k: int, centre: Tensor, places: PairIndex
+) -> tuple[Tensor, ...]:
+    """The terms of `MomentSums` of the rows of sample k in a block; each row counts by its weight, if there are any."""
+    of_sample = torch.from_numpy(rows.labels[where] == k)
+    raw = block[of_sample].double()
+    Z, there = centred(raw, centre, places.missing_indicators)
+    w: Any = 1.0 if rows.weights is None else torch.from_numpy(rows.weights[where])[of_sample, None]
+    total = torch.tensor([float(len(Z) if rows.weights is None else w.sum())], dtype=torch.float64)
+    return (
+        total,
+        total.expand(len(centre)) if there is None else (w * there).sum(0),
+        (w * (raw - centre)).sum(0),
+        (w * Z).sum(0),
+        (w * Z**2).sum(0),
+        torch.stack([(w * part).sum(0) for part in pair_terms(Z, there, places)]),
+    )
 
 
 def _find_centres(points: Points, labels: Array, samples: int) -> Tensor:
-    """For each sample a row near its mean, so that squares are small: the mean of its first rows, or of all first."""
+    """A row near the mean of each sample, so that squares are small: the mean of its rows in the first block."""
     block = points[:_BLOCK].detach().cpu().flatten(1).double()
     found = block.mean(0).repeat(samples, 1)
     for k in range(samples):

@@ -1,4 +1,4 @@
-"""Which columns may be said to differ: adjusted p-values that hold whatever the other columns do."""
+"""Adjusted p-values of columns that are valid whatever the dependence between columns is."""
 
 from __future__ import annotations
 
@@ -9,35 +9,34 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..data import Points
-from ..data.mixed import Mixed, Unit
-from ..stats.forms import Part, Pooled
-from ..stats.forms.single import single_pvalues
-from ..stats.labellings import without_idle
-from .designs import Design
+from ..data.samples import Samples, Variable
+from ..omnibus import ColumnScore, Pooled
+from ..omnibus.single import single_pvalues
+from ..stats.design import Design
 from .findings import holm
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
-#: Columns with a larger p-value of step-down maxT are not tested by themselves: they are not named at any usual level.
+#: Columns with a larger step-down maxT p-value are not tested by themselves: they are not significant at usual levels.
 ADJUSTED = 0.25
-#: Permutations of a column are so many times the number of columns that Holm's smallest p-value is below that of the
-#: whole test; but no more than this many, or so many times the number of columns.
+#: The number of permutations of a column is such that Holm's smallest p-value is below that of the whole test, but at
+#: most this number, or this number for each column.
 _ENOUGH, _PER_COLUMN = 5_000, 200
-#: Numbers of columns that are in memory together.
+#: Maximum number of values of columns in memory.
 _TOGETHER = 2**25
 _BLOCK = 2**16
 
 
 def adjust_columns(
-    parts: Sequence[Part], mixed: Mixed, pooled: Pooled, design: Design, permutations: int, seed: int
-) -> tuple[Part, ...]:
-    """Columns whose adjusted p-value is the larger of step-down maxT's and Holm's over exact single p-values.
+    parts: Sequence[ColumnScore], mixed: Samples, pooled: Pooled, design: Design, permutations: int, seed: int
+) -> tuple[ColumnScore, ...]:
+    """Replace adjusted p-values by the larger of step-down maxT's and Holm's over exact single-column p-values.
 
-    A single p-value is valid if the observed values of that column have the same distribution in all samples (see
-    `single_pvalues`), so Holm's holds for every set of such columns, however columns depend on each other. MaxT keeps
-    the answer in line with the test of all columns. Where values are missing, maxT also sees that.
+    A single-column p-value is valid if the observed values of that column have the same distribution in all samples
+    (see `single_pvalues`), so Holm's adjustment is valid for every set of such columns, whatever their dependence. MaxT
+    keeps the result consistent with the test of all columns; it also detects differences in missing values.
     """
-    unit_of = {place: unit for unit in mixed.units for place in unit.coordinates}
+    unit_of = {place: unit for unit in mixed.variables for place in unit.coordinates}
     units = [unit_of[part.columns[0]] for part in parts]
     if len(parts) == 1 and units[0].gap is None:
         return tuple(parts)
@@ -47,29 +46,25 @@ def adjust_columns(
         if (part.pvalue if unit.gap is None else part.pvalue_unadjusted) <= ADJUSTED
     ]
     labels = np.repeat(np.arange(len(mixed.points)), [len(part) for part in mixed.points])[pooled.order]
-    groups, strata = (
-        None if codes is None else codes[pooled.order] for codes in without_idle(design.groups, design.strata)
-    )
+    ordered = design.effective.take(pooled.order)
     draws = 1 + min(len(parts) * (permutations + 1) * 101 // 100, max(_ENOUGH, _PER_COLUMN * len(parts)))
     rng = np.random.default_rng([seed, len(parts)])
     single = np.ones(len(parts))
     for some, columns, present in _read(tested, parts, units, pooled.points):
-        single[some] = single_pvalues(
-            columns, present, labels, draws, rng, groups=groups, strata=strata, equal_groups=design.equal_groups
-        )
+        single[some] = single_pvalues(columns, present, labels, draws, rng, ordered)
     adjusted = holm(single.tolist())
     found = list(parts)
     for k in tested:
-        # Of a column with missing values, the p-value by itself is that of the values that are there.
+        # The unadjusted p-value of a column with missing values is that of the observed values.
         alone = parts[k].pvalue_unadjusted if units[k].gap is None else float(single[k])
         found[k] = replace(parts[k], pvalue=max(parts[k].pvalue, adjusted[k]), pvalue_unadjusted=alone)
     return tuple(found)
 
 
 def _read(
-    tested: Sequence[int], parts: Sequence[Part], units: Sequence[Unit], points: Points
+    tested: Sequence[int], parts: Sequence[ColumnScore], units: Sequence[Variable], points: Points
 ) -> Iterator[tuple[list[int], list[Array], Array | None]]:
-    """Columns that can be tested together, their values, and the rows that have one (None: all)."""
+    """Columns that can be tested together, their values, and the rows where they are observed (None for all)."""
     kinds = (
         [[k] for k in tested if units[k].gap is not None],
         _chunks([k for k in tested if units[k].gap is None and parts[k].kind != "share"], 1, len(points)),

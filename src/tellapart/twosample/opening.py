@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from .._util.errors import InputTypeError
-from ..data import Points
+from ..data.encoding import Standardise
 from ..data.notices import check_keep
+from ..data.open import open_samples
 from ..data.options import check_reading
-from ..data.points import open_points as open_both
+from ..data.samples import Samples
 from ..engine import MemoryLike
-
-#: Whether columns are brought to one scale: as suits the kernel, always, or never.
-Standardise: TypeAlias = Literal["auto"] | bool
 
 #: Options that belong to a null distribution.
 _OF_NULLS = {
@@ -23,7 +21,7 @@ _OF_NULLS = {
 }
 
 
-def open_points(
+def open_for_kernel(
     X: Any,
     Y: Any,
     kernel: Any,
@@ -35,8 +33,8 @@ def open_points(
     reading: dict[str, Any],
     paired: bool = False,
     keep: Any = None,
-) -> tuple[Points, Points, tuple[str, ...]]:
-    """The two samples as points, and notes on them; ``seed`` decides which rows are drawn.
+) -> Samples:
+    """The two samples of a test with a kernel; ``seed`` decides which rows are drawn.
 
     With ``standardise="auto"`` the columns of tables are brought to one scale where the kernel is chosen by the data,
     and left as they are where the user gave a kernel, whose bandwidth is meant for them.
@@ -54,4 +52,14 @@ def open_points(
         reading = reading | {"rng": seed}
     if max_memory is not None:
         reading = reading | {"max_memory": max_memory}
-    return open_both(X, Y, check_reading(reading), at_least, ("X", "Y"), standardise, paired, check_keep(keep))
+    options, keep_columns = check_reading(reading), check_keep(keep)
+    opened = open_samples(
+        (X, Y),
+        ("X", "Y"),
+        options,
+        keep_columns=keep_columns,
+        paired=paired,
+        min_rows=at_least,
+        standardise=standardise,
+    )
+    return opened.encode()

@@ -17,13 +17,13 @@ from .._util.progress import ProgressLike, progress_bar
 from .._util.rng import RNG, seed_of
 from .._util.view import Axis, Column, Detail, Figure, Headline, Row, Series, Table, View, notes
 from ..data.lazy import check_unchanged, take_rows
-from ..data.mixed import open_mixed
 from ..data.notices import check_keep
+from ..data.open import open_samples
 from ..data.options import check_reading
 from ..engine import MemoryLike, computing
+from ..stats.design import Design
 from ..stats.pvalues import check_draws, check_level, rejects
 from .auto import run_two_sample_test
-from .designs import Design
 from .result import Result
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
@@ -278,7 +278,7 @@ def plan(
     check_draws(permutations)
     seed = seed_of(rng)
     options = check_reading({"rng": seed, "max_memory": max_memory, **reading}, plan)
-    mixed = open_mixed([X, Y], ("X", "Y"), options, keep=check_keep(keep_columns))
+    mixed = open_samples([X, Y], ("X", "Y"), options, keep_columns=check_keep(keep_columns)).encode()
     m, n = (len(part) for part in mixed.points)
     if min(m, n) < _FEWEST:
         raise InputError("too-few-rows", f"A pilot needs at least {_FEWEST} rows of each sample, but has {m} and {n}.")

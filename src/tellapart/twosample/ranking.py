@@ -18,9 +18,11 @@ from .._util.errors import InputError, InputTypeError, Note
 from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
 from ..data import Points, check_unchanged, take_rows
-from ..data.mixed import Mixed, open_mixed
 from ..data.notices import check_keep
+from ..data.open import open_samples
 from ..data.options import check_reading
+from ..data.samples import Samples
+from ..data.several import name_samples
 from ..data.shared import COPIES_WIN, note_shared
 from ..engine import Compute, MemoryLike, Sums, computing
 from ..kernels import Grid, Kernel, Mixture, as_kernel
@@ -30,7 +32,6 @@ from ..stats.formulas import estimate_from
 from ..stats.pvalues import check_level, rejects
 from ..stats.relative import relative_from
 from .findings import holm
-from .labels import name_samples
 from .ranked import RankedModel, RankResult, RelativeTest, Scale
 from .separation import held_out_auc
 
@@ -123,11 +124,15 @@ def rank(
     check_level(alpha)
     names, data = _split_names(models)
     options = check_reading({"features": features, "rng": seed, "max_memory": max_memory, **reading}, rank)
-    mixed = open_mixed([reference, *data], ("reference", *names), options, at_least=4, keep=check_keep(keep_columns))
+    keep = check_keep(keep_columns)
+    opened = open_samples([reference, *data], ("reference", *names), options, keep_columns=keep, min_rows=4)
+    mixed = opened.encode()
     more = [
         note
-        for name, given, part in zip(names, data, mixed.points[1:], strict=True)
-        for note in note_shared((reference, given), (mixed.points[0], part), ("the reference", name), COPIES_WIN)
+        for name, where, part in zip(names, opened.located[1:], mixed.points[1:], strict=True)
+        for note in note_shared(
+            (opened.located[0], where), (mixed.points[0], part), ("the reference", name), COPIES_WIN
+        )
     ]
     if kernel is None or isinstance(kernel, str):
         mixed = _on_one_scale(mixed)
@@ -177,13 +182,13 @@ def _split_names(models: Any) -> tuple[tuple[str, ...], list[Any]]:
     return names, data
 
 
-def _on_one_scale(mixed: Mixed) -> Mixed:
+def _on_one_scale(mixed: Samples) -> Samples:
     """Columns of tables divided by their deviation in the reference, the indicators of a category together."""
     if mixed.kind != "table":
         return mixed
     first = mixed.points[0][:].double()
     centre, scale = first.mean(0), first.std(0)
-    for unit in mixed.units:
+    for unit in mixed.variables:
         places = list(unit.coordinates)
         together = float(scale[places].square().sum().sqrt())
         # A column that is constant in the reference stays as it is.

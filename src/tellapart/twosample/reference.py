@@ -20,19 +20,21 @@ from .._util.rng import RNG, seed_of
 from ..data import Points, check_unchanged
 from ..data.features import features_differ
 from ..data.limits import check_count
-from ..data.mixed import Mixed
 from ..data.notices import check_keep
+from ..data.open import open_samples
 from ..data.options import check_reading
-from ..data.schema import Deviation, Schema, Strictness, most_numbers, open_reference
+from ..data.samples import Samples
+from ..data.schema import Deviation, Schema, Strictness
 from ..engine import Compute, MemoryLike, computing
-from ..stats.forms.features import sketch_rows
-from ..stats.forms.fixed import FixedForms, judge_with
+from ..omnibus import OmnibusResult, Pooled
+from ..omnibus.fixed import FixedTest
+from ..omnibus.sketch import sketch_rows
+from ..stats.design import Design
 from ..stats.pvalues import check_draws, warn_of_floor
-from .auto import run_auto
+from .auto import run_omnibus
 from .constant_columns import find_constants, layout_of, mark_others, units_of
-from .contents import FORMAT, MOST, Contents, as_loaded, fingerprint, read_contents, write_contents
-from .designs import Design
 from .findings import TwoSampleResult
+from .reference_state import FORMAT, MOST, ReferenceState, as_loaded, fingerprint, read_state, write_state
 
 if TYPE_CHECKING:
     from .control import Control
@@ -66,7 +68,7 @@ class Reference:
         The function of the rows that is compared, if the reference was fitted with one. It is not saved.
     """
 
-    contents: Contents
+    contents: ReferenceState
     features: Callable[[Tensor], Any] | None = field(default=None, repr=False)
 
     @classmethod
@@ -124,24 +126,26 @@ class Reference:
         seed = seed_of(rng)
         check_count(max_kept_rows, "max_kept_rows")
         options = check_reading({"features": features, "rng": seed, "max_memory": max_memory, **reading}, cls.fit)
-        opened, left_out = open_reference(X, options, check_keep(keep_columns))
-        if len(opened) < FEWEST:
-            raise InputError("too-few-rows", f"A reference needs at least {FEWEST} rows, but has {len(opened)}.")
+        keep = check_keep(keep_columns)
+        opened = open_samples([X], ("reference",), options, keep_columns=keep, keep_constants=True, plain_images=False)
+        total = opened.sizes[0]
+        if total < FEWEST:
+            raise InputError("too-few-rows", f"A reference needs at least {FEWEST} rows, but has {total}.")
         draws = np.random.default_rng(seed)
         with computing(max_memory, None, progress, threads, title="Reference.fit") as compute:
             # Which rows are compared with batches is drawn before any value is looked at.
-            order = draws.permutation(len(opened))
-            fitted = min(sketch_rows(len(opened), most_numbers(opened), compute), len(opened) // 4)
-            schema, points, notes = Schema.fit(opened, order[:fitted], options, left_out)
+            order = draws.permutation(total)
+            fitted = min(sketch_rows(total, opened.most_numbers(), compute), total // 4)
+            schema, points, notes = Schema.fit(opened, order[:fitted], options)
             sketch = _take(points, order[:fitted])
             most = max_kept_rows or max(LEAST, min(KEEP, KEEP_NUMBERS // schema.width))
             kept = _take(points, order[fitted : fitted + most])
             constants = {} if schema.image_shape is not None else find_constants(sketch, schema)
             layout = layout_of(schema, constants)
-            forms = FixedForms.fit(mark_others(sketch, constants), layout, draws, compute)
-            leverages = forms.leverages(mark_others(kept[:MOST], constants), compute)
+            test = FixedTest.fit(mark_others(sketch, constants), layout, draws, compute)
+            leverages = test.leverages(mark_others(kept[:MOST], constants), compute)
         check_unchanged(points)
-        found = Contents(FORMAT, seed, len(points), schema, constants, forms, kept, leverages, notes)
+        found = ReferenceState(FORMAT, seed, len(points), schema, constants, test, kept, leverages, notes)
         # What is loaded has notes that are text; these still know which arguments they name.
         return cls(replace(as_loaded(found), notes=notes), features)
 
@@ -209,13 +213,16 @@ class Reference:
         compared = min(len(known.rows), MOST, max(LEAST, TIMES * len(batch.rows)))
         rows, new = self.kept(slice(compared), batch.single), batch.rows
         units = units_of(known.schema, known.constants)
-        mixed = Mixed(
+        mixed = Samples(
             (rows, new), units, known.schema.image_shape, (None, None), ("reference", batch.name), batch.notes
         )
-        old = known.forms.leverages(rows, compute) if batch.single else known.leverages[:compared]
-        leverages = np.concatenate([old, known.forms.leverages(new, compute)])
-        found = run_auto(mixed, Design(), permutations, (), seed, compute, judge_with(known.forms, leverages))
-        return TwoSampleResult(**found, seed=seed, seconds=time.perf_counter() - start)
+        old = known.test.leverages(rows, compute) if batch.single else known.leverages[:compared]
+        leverages = np.concatenate([old, known.test.leverages(new, compute)])
+
+        def test(pooled: Pooled, rng: np.random.Generator, compute: Compute) -> OmnibusResult:
+            return known.test.test(pooled, leverages, compute)
+
+        return run_omnibus(TwoSampleResult, mixed, Design(), permutations, seed, compute, start, test)
 
     def monitor(self, alpha: float = 0.01, control: Control = "anytime", **options: Any) -> Monitor:
         """Watch batches as they come, with control over how often that is wrong; see `Monitor`."""
@@ -225,7 +232,7 @@ class Reference:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write one file (safetensors, and JSON in its header); it appears whole or not at all."""
-        write_contents(self.contents, path)
+        write_state(self.contents, path)
 
     @classmethod
     def load(cls, path: str | PathLike[str], *, features: Callable[[Tensor], Any] | None = None) -> Reference:
@@ -238,7 +245,7 @@ class Reference:
         features
             The function that the reference was fitted with, if there was one.
         """
-        contents = read_contents(path)
+        contents = read_state(path)
         if contents.schema.features is not None and features is None:
             raise features_differ(path, contents.schema.features, None)
         return cls(contents, features)

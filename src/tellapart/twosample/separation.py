@@ -1,4 +1,4 @@
-"""How well a classifier tells two samples apart, on rows that it has not seen."""
+"""The AUC of a classifier of two samples on held-out rows."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ..engine import Compute
 from ..learning.discriminant import fit_witness
 from ..stats.auc import auc_and_error
 
-#: Rows of each sample that are looked at, at the most.
+#: Maximum number of rows of each sample.
 ROWS = 4_000
 
 
 def held_out_auc(x: Points, y: Points, rng: np.random.Generator, compute: Compute) -> tuple[float, float]:
-    """The AUC of a witness (a kernel ridge regression) learned on one half of the rows, on the other; and its error."""
+    """The AUC on one half of the rows of a witness (a kernel ridge regression) fitted to the other, and its error."""
     learned, held_out = [], []
     for part in (x, y):
         first, second = np.array_split(rng.permutation(len(part))[:ROWS], 2)

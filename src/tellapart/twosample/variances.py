@@ -1,4 +1,4 @@
-"""Variances of effects and of correlations: squares of what each row, or each group of rows, adds to an estimate."""
+"""Variances of effects and correlations: sums of squared influences of rows, or of groups of rows."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ import torch
 from torch import Tensor
 
 from ..engine import Compute
-from ..engine.rows import Size, reduce_rows
-from .moments import LabelledRows, Moments, Places, centred
+from ..engine.rows import Size, sum_rows
+from .moments import LabelledRows, Moments, PairIndex, centred
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
-#: Degrees of freedom below which nothing is known of the variance of a sample.
+#: With fewer degrees of freedom, the variance of a sample is unknown.
 _KNOWN = 0.1
-#: Sums over groups that are held together, and rows that are read together.
+#: Maximum number of sums over groups in memory, and number of rows that are read together.
 _TOGETHER, _BLOCK = 2**23, 1_024
 
 
 class Spread(NamedTuple):
-    """Variances of some estimates, and how well they are known.
+    """Variances of estimates, and their degrees of freedom.
 
     Attributes
     ----------
     variance
         Of each estimate.
     parts
-        What the first and the second sample add to it: (2, estimates). Where rows of both belong together the variance
-        is not the sum of both parts.
+        Contributions of the first and of the second sample: (2, estimates). If rows of both belong together, their sum
+        is not the variance.
     free
-        Degrees of freedom of each variance: the smaller one of what the sizes of samples and groups leave (Welch 1947),
-        and 3 V² / Σ T⁴ for V = Σ T², which is small where few rows or groups make up most of the variance. 0 where a
-        sample says nothing of its variance: it is one row, or one group.
+        Degrees of freedom of each variance: the smaller of those by the sizes of samples and groups (Welch 1947), and
+        3 V² / Σ T⁴ for V = Σ T², which is small if few rows or groups make up most of the variance. 0 if a sample has
+        one row or group only.
     sizes
-        Of how many rows or groups of equal size each sample counts as: (2, estimates).
+        Effective number of rows or groups of each sample: (2, estimates).
     """
 
     variance: Array
@@ -46,12 +46,12 @@ class Spread(NamedTuple):
     sizes: Array
 
     def some(self, columns: slice) -> Spread:
-        """Of some of the estimates."""
+        """The same for some of the estimates."""
         return Spread(*(part[..., columns] for part in self))
 
 
 class Variances(NamedTuple):
-    """Of two samples: shifts in pooled deviations, and variances of effects.
+    """Shifts in pooled standard deviations and variances of effects, for two samples.
 
     Attributes
     ----------
@@ -59,25 +59,25 @@ class Variances(NamedTuple):
         The difference of means of each column in pooled standard deviations.
     location, scale, correlation
         Variances of that, of the log ratio of deviations, and of the difference of correlations.
-    crowding
-        How many times as large as for independent rows the variance of a difference of means is (the design effect).
+    design_effect
+        The variance of a difference of means, relative to that of independent rows.
     of_shift, of_ratio, of_means, of_correlation
-        What intervals of these are made of.
+        The same with degrees of freedom, for intervals.
     """
 
     shift: Array
     location: Array
     scale: Array
     correlation: Array
-    crowding: Array
+    design_effect: Array
     of_shift: Spread
     of_ratio: Spread
     of_means: Spread
     of_correlation: Spread
 
 
-def sum_variances(rows: LabelledRows, places: Places, moments: Moments, compute: Compute) -> Variances:
-    """Variances of the effects of two samples: sums of squares of what each row, or each unit, adds to an effect."""
+def sum_variances(rows: LabelledRows, places: PairIndex, moments: Moments, compute: Compute) -> Variances:
+    """Variances of the effects of two samples: sums of squared influences of rows or units."""
     deviations, counts = moments.deviations, moments.counts
     within = np.sqrt((counts * deviations**2).sum(0) / counts.sum(0))
     difference = moments.means[1] - moments.means[0]
@@ -91,7 +91,7 @@ def sum_variances(rows: LabelledRows, places: Places, moments: Moments, compute:
     if rows.units is not None or rows.strata is not None:
         found = sum_squares(influence, rows, compute)
     mean_squares = alone.variance.numpy()[2 * width : 3 * width]
-    if rows.weights is not None:  # beside rows that count alike
+    if rows.weights is not None:  # relative to rows of equal weights
         mean_squares = mean_squares / np.mean(rows.weights**2)
     n = np.concatenate(
         [moments.counts, moments.counts, np.repeat(moments.rows[:, None], width, 1), moments.pairs[0]], 1
@@ -99,27 +99,27 @@ def sum_variances(rows: LabelledRows, places: Places, moments: Moments, compute:
     spread = _find_spread(found, n)
     ends = np.cumsum([0, width, width, width, pairs])
     of = [spread.some(slice(start, end)) for start, end in pairwise(ends.tolist())]
-    crowding = of[2].variance / np.maximum(mean_squares, 1e-300)
-    crowding = np.where(of[2].variance > 0, crowding, 1.0)
-    return Variances(shift, of[0].variance, of[1].variance, of[3].variance, crowding, *of)
+    design_effect = of[2].variance / np.maximum(mean_squares, 1e-300)
+    design_effect = np.where(of[2].variance > 0, design_effect, 1.0)
+    return Variances(shift, of[0].variance, of[1].variance, of[3].variance, design_effect, *of)
 
 
 class RowInfluence(Protocol):
-    """What a row adds to some estimates: (rows, estimates)."""
+    """The influence of rows on estimates: (rows, estimates)."""
 
     @property
     def width(self) -> int:
-        """How many estimates there are."""
+        """Number of estimates."""
 
     def __call__(self, block: Tensor, labels: Array, rows: slice) -> Tensor:
-        """Of some rows, whose labels are those of ``rows``."""
+        """Influences of a block of rows at these positions."""
 
 
 @dataclass(frozen=True, eq=False)
 class Influence:
-    """What a row adds to the effects: (rows, effects), the first-order term of the delta method or of the jackknife."""
+    """The influence of rows on effects: the first-order term of the delta method or of the jackknife."""
 
-    places: Places
+    places: PairIndex
     moments: Moments
     within: Array
     shift: Array
@@ -127,11 +127,11 @@ class Influence:
 
     @property
     def width(self) -> int:
-        """Three for each column, and one for each pair."""
+        """Three estimates for each column, and one for each pair."""
         return 3 * len(self.within) + len(self.places.first)
 
     def __call__(self, block: Tensor, labels: Array, rows: slice) -> Tensor:
-        """Of some rows: shifts, log ratios of deviations, means, correlations."""
+        """Influences on shifts, log ratios of deviations, means and correlations."""
         found = torch.zeros(len(block), self.width, dtype=torch.float64)
         for k, sign in ((0, -1.0), (1, 1.0)):
             of_sample = torch.from_numpy(labels[rows] == k)
@@ -140,7 +140,7 @@ class Influence:
 
     def _of_sample(self, raw: Tensor, k: int, sign: float) -> Tensor:
         m = self.moments
-        Z, there = centred(raw, m.centre[k], self.places.gaps)
+        Z, there = centred(raw, m.centre[k], self.places.missing_indicators)
         counts, offsets, deviations = (torch.from_numpy(part[k]) for part in (m.counts, m.offsets, m.deviations))
         within, shift = torch.from_numpy(self.within), torch.from_numpy(self.shift)
         total = torch.from_numpy(m.counts.sum(0))
@@ -149,7 +149,7 @@ class Influence:
         off = (Z - offsets) * mask
         squares = (off**2 - deviations**2) * mask
         location = (sign * off / (counts * within) - shift * squares / (2 * within**2 * total)) * larger
-        # What the log of the deviation loses without the row (the jackknife): few rows far out count more than by the
+        # The change of the log deviation without the row (jackknife): outliers have a larger influence than by the
         # delta method, whose intervals would be too short.
         others = (counts - 1).clamp(min=1)
         lever = (off / deviations.clamp(min=1e-300)) ** 2 / others
@@ -160,31 +160,31 @@ class Influence:
 
 @dataclass(frozen=True, eq=False)
 class CorrelationInfluence:
-    """What a row adds to the correlations of its own sample, of any number of them: (rows, samples · pairs)."""
+    """The influence of rows on the correlations of their own sample: (rows, samples · pairs)."""
 
-    places: Places
+    places: PairIndex
     moments: Moments
     weights: Array | None = None
 
     @property
     def width(self) -> int:
-        """One for each pair of each sample."""
+        """One estimate for each pair of each sample."""
         return int(self.moments.correlations.size)
 
     def __call__(self, block: Tensor, labels: Array, rows: slice) -> Tensor:
-        """Of some rows: nothing in the correlations of other samples."""
+        """Influences of a block of rows, which are 0 on correlations of other samples."""
         samples, pairs = self.moments.correlations.shape
         found = torch.zeros(len(block), samples, pairs, dtype=torch.float64)
         for k in range(samples):
             of_sample = torch.from_numpy(labels[rows] == k)
-            Z, there = centred(block[of_sample].double(), self.moments.centre[k], self.places.gaps)
+            Z, there = centred(block[of_sample].double(), self.moments.centre[k], self.places.missing_indicators)
             found[of_sample, k] = _of_correlations(Z, there, k, self.moments, self.places)
         joined = found.flatten(1)
         return joined if self.weights is None else joined * torch.from_numpy(self.weights[rows])[:, None]
 
 
-def _of_correlations(Z: Tensor, there: Tensor | None, k: int, moments: Moments, places: Places) -> Tensor:
-    """What rows of sample k add to its correlations."""
+def _of_correlations(Z: Tensor, there: Tensor | None, k: int, moments: Moments, places: PairIndex) -> Tensor:
+    """The influence of rows of sample k on its correlations."""
     n, means, deviations = (torch.from_numpy(part) for part in moments.pairs)
     rho = torch.from_numpy(moments.correlations[k])
     u = (Z[:, places.first] - means[0, k]) / deviations[0, k]
@@ -194,7 +194,7 @@ def _of_correlations(Z: Tensor, there: Tensor | None, k: int, moments: Moments, 
     return (u * v - rho * (u**2 + v**2) / 2) * both / n[k] * larger
 
 
-def sum_correlation_variances(rows: LabelledRows, places: Places, moments: Moments, compute: Compute) -> Array:
+def sum_correlation_variances(rows: LabelledRows, places: PairIndex, moments: Moments, compute: Compute) -> Array:
     """The variance of the correlation of each pair in each sample: (samples, pairs)."""
     squares = sum_squares(CorrelationInfluence(places, moments, rows.weights), rows, compute)
     found: Array = squares.variance.numpy().reshape(moments.correlations.shape)
@@ -202,20 +202,20 @@ def sum_correlation_variances(rows: LabelledRows, places: Places, moments: Momen
 
 
 class Squares(NamedTuple):
-    """Sums over rows, or over what counts as one row, of what each adds to an estimate.
+    """Sums over rows, or over units of rows, of their squared influence on estimates.
 
     Attributes
     ----------
     variance
         The sum of squares.
     parts
-        Those of the first and of the second sample alone: (2, estimates).
+        The sums of squares of the first and of the second sample: (2, estimates).
     fourth
         The sum of fourth powers.
     free
-        The degrees of freedom that sizes leave in each sample.
+        Degrees of freedom of each sample.
     joint
-        Whether rows of several samples count as one.
+        Whether a unit has rows of several samples.
     """
 
     variance: Tensor
@@ -226,7 +226,7 @@ class Squares(NamedTuple):
 
 
 def _find_spread(squares: Squares, counts: Array) -> Spread:
-    """Variances with their degrees of freedom; ``counts`` are the values there are: (2, estimates)."""
+    """Variances with their degrees of freedom; ``counts`` are numbers of observed values: (2, estimates)."""
     variance, parts, fourth = squares.variance.numpy(), squares.parts.numpy(), squares.fourth.numpy()
     free = np.maximum(np.minimum(squares.free[:, None], counts - 1), 1e-9)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -237,7 +237,7 @@ def _find_spread(squares: Squares, counts: Array) -> Spread:
 
 
 def sum_squares(influence: RowInfluence, rows: LabelledRows, compute: Compute) -> Squares:
-    """Sums of squares of what each row, or each unit, adds to an estimate; about the means of strata, if there are."""
+    """Sums of squared influences of rows or units, about the means of strata if there are any."""
     if rows.units is not None:
         return _by_unit(influence, rows, rows.units)
     if rows.strata is not None:
@@ -247,39 +247,23 @@ def sum_squares(influence: RowInfluence, rows: LabelledRows, compute: Compute) -
     return Squares(variance, torch.stack([variance - second, second]), fourth, free)
 
 
-@dataclass(frozen=True, eq=False)
-class SquaredInfluence:
-    """Sums of squares over all rows and over those of the second sample, and of fourth powers: a `RowReduction`."""
-
-    influence: RowInfluence
-    labels: Array
-    scale: Tensor | None = None
-
-    def start(self) -> Tensor:
-        """Zeros."""
-        return torch.zeros(3, self.influence.width, dtype=torch.float64)
-
-    def add(self, sums: Tensor, rows: slice, block: Tensor) -> Tensor:
-        """The sums with those of a block."""
-        squares = self.influence(block, self.labels, rows) ** 2
-        if self.scale is not None:
-            squares = squares * self.scale[rows, None]
-        second = squares[torch.from_numpy(self.labels[rows] == 1)]
-        return sums + torch.stack([squares.sum(0), second.sum(0), (squares**2).sum(0)])
-
-    def join(self, left: Tensor, right: Tensor) -> Tensor:
-        """The sum of both."""
-        return left + right
-
-
 def _by_row(influence: RowInfluence, rows: LabelledRows, compute: Compute, scale: Tensor | None = None) -> Tensor:
+    """Sums of squares over all rows and over those of the second sample, and of fourth powers: (3, estimates)."""
+
+    def sum_block(where: slice, block: Tensor) -> Tensor:
+        squares = influence(block, rows.labels, where) ** 2
+        if scale is not None:
+            squares = squares * scale[where, None]
+        second = squares[torch.from_numpy(rows.labels[where] == 1)]
+        return torch.stack([squares.sum(0), second.sum(0), (squares**2).sum(0)])
+
     size = Size(24 * influence.width, 60 * influence.width, 20.0 * influence.width)
-    found: Tensor = reduce_rows(SquaredInfluence(influence, rows.labels, scale), rows.points, size, compute)
-    return found
+    sums: Tensor = sum_rows(sum_block, rows.points, size, compute)
+    return sums
 
 
 def _by_unit(influence: RowInfluence, rows: LabelledRows, units: Array) -> Squares:
-    """Sums of squares over units of what their rows add together."""
+    """Sums of squared influences of units."""
     numbers = np.unique(units, return_inverse=True)[1].reshape(-1)
     shares = _shares(rows, numbers)
     variance, fourth, parts = _sum_totals(influence, rows, numbers, _leave_out(rows, numbers, shares))
@@ -287,17 +271,16 @@ def _by_unit(influence: RowInfluence, rows: LabelledRows, units: Array) -> Squar
 
 
 def _shares(rows: LabelledRows, numbers: Array) -> Array:
-    """The share of each sample that each number has, by the weights of its rows: (numbers, samples)."""
+    """The share of each unit in the weights of each sample: (units, samples)."""
     found = np.zeros((int(numbers.max()) + 1, rows.samples))
     np.add.at(found, (numbers, rows.labels), 1.0 if rows.weights is None else rows.weights)
     return np.asarray(found / np.maximum(found.sum(0), 1e-300))
 
 
 def _leave_out(rows: LabelledRows, numbers: Array, shares: Array) -> Array:
-    """By what the rows of a unit count more, as an estimate loses more where they are left out together.
+    """Factors of the influence of rows for a jackknife that leaves out units.
 
-    The jackknife that leaves out units: a large one pulls the mean of its sample to itself. What single rows were made
-    larger by, √(n / (n - 1)), is taken back.
+    A large unit pulls the mean of its sample towards itself. The factor √(n / (n - 1)) of single rows is removed.
     """
     units = (shares > 0).sum(0)
     n = np.bincount(rows.labels, minlength=rows.samples)
@@ -307,10 +290,10 @@ def _leave_out(rows: LabelledRows, numbers: Array, shares: Array) -> Array:
 
 
 def _within_strata(influence: RowInfluence, rows: LabelledRows, strata: Array, compute: Compute) -> Squares:
-    """Sums of squares about the means of strata: that these differ adds nothing to the variance of effects in them.
+    """Sums of squares about the means of strata, whose differences do not contribute to the variance of effects.
 
-    A row that is alone of its sample in a stratum says nothing of the variance there. But what such strata add as a
-    whole does, if there are several, as pairs do.
+    A stratum with a single row of a sample has no variance of its own. If there are several such strata, each counts as
+    a unit, as pairs do.
     """
     samples, labels = rows.samples, rows.labels
     cells = strata.astype(np.int64) * samples + labels
@@ -322,7 +305,7 @@ def _within_strata(influence: RowInfluence, rows: LabelledRows, strata: Array, c
     whole = alone[cells]
     larger = np.where(count > 1, count / np.maximum(count - 1, 1), 1.0)
     less = np.where((count > 1) & ~alone, larger / np.maximum(count, 1), 0.0)
-    # Rows of strata that count as a whole have one number, other rows each their own.
+    # Rows of strata that count as a unit share a number, and every other row has its own.
     numbers = np.where(whole, cells - labels, len(count) + np.arange(len(cells)))
     numbers = np.unique(numbers, return_inverse=True)[1].reshape(-1)
     shares = _shares(rows, numbers)
@@ -332,7 +315,7 @@ def _within_strata(influence: RowInfluence, rows: LabelledRows, strata: Array, c
     variance, second, fourth = _by_row(influence, rows, compute, torch.from_numpy(np.where(alone, 0.0, larger)[cells]))
     parts = torch.stack([variance - second, second])
     of_means = _sum_totals(influence, rows, cells, np.sqrt(less)[cells])[0]
-    # Fourth powers are those about the means of samples: beside squares about the same.
+    # Fourth powers are about the means of samples, and so are the squares that they are compared with.
     within = (variance - of_means) / variance.clamp(min=1e-300)
     free = np.maximum((shares > 0).sum(0) - lost, 0.0)
     left = max(free.sum(), 1.0) / max((shares > 0).sum(), 1.0)
@@ -346,7 +329,7 @@ def _within_strata(influence: RowInfluence, rows: LabelledRows, strata: Array, c
 def _sum_totals(
     influence: RowInfluence, rows: LabelledRows, numbers: Array, factor: Array
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Squares, fourth powers, and squares by sample, of totals of the rows with each number, times their factors."""
+    """Squares, fourth powers, and squares by sample, of the weighted totals of each unit."""
     width, samples = influence.width, rows.samples
     count = (int(numbers.max()) + 1) * samples
     places, factors = torch.from_numpy(numbers * samples + rows.labels), torch.from_numpy(factor)[:, None]

@@ -11,23 +11,16 @@ import numpy as np
 from .._util.bins import bin_edges, range_of_null, shared_edges, shares_in
 from .._util.numbers import is_smallest, number, p_sentence, p_text, percent, signed
 from .._util.view import Axis, Cell, Column, Detail, EffectBar, Figure, Headline, Matrix, MatrixCell, Row, Series, Table
+from ..omnibus import FAMILIES as FAMILY_CLASSES
 from ..stats.pvalues import rejects
 
 if TYPE_CHECKING:
-    from ..stats.forms import FamilyVerdict
-    from .findings import Finding
+    from .findings import FamilyResult, Finding
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
 #: Descriptions of the families of statistics.
-FAMILIES = {
-    "kernel": "all columns jointly",
-    "columns": "single columns",
-    "pairs": "pairs of columns",
-    "components": "principal components",
-    "patches": "patches of images",
-    "given": "the kernels given",
-}
+FAMILIES = {family.name: family.description for family in FAMILY_CLASSES}
 #: What an effect is measured in, and what differs, by the kind of a finding.
 UNITS = {"location": "SD", "shape": "SD", "scale": "times the SD", "share": "points", "dependence": "correlation"}
 #: Columns or pairs that a page lists.
@@ -81,7 +74,7 @@ def smallest_remark(pvalue: float, smallest: float, permutations: int) -> str:
     return "the smallest attainable" if is_smallest(pvalue, smallest) else f"{permutations:,} permutations"
 
 
-def families_table(families: Mapping[str, FamilyVerdict], smallest: float) -> Table | None:
+def families_table(families: Mapping[str, FamilyResult], smallest: float) -> Table | None:
     """The families of statistics, each with its own p-value; None if there are none."""
     if not families:
         return None

@@ -11,14 +11,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..arrays import Array, check_rows
-from ..images import Images
+from ..content import Images, Table
 from ..lazy import Lazy
 from ..limits import check_memory
 from ..options import ReadOptions
 from ..sampling import choose_rows
 from ..source import make_label
 from ..stores import Chunks
-from ..tables import Table
 
 FEWER_ROWS = "Give {max_rows} to draw some of its rows."
 

@@ -7,9 +7,9 @@ import io
 import math
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from dataclasses import replace
 from typing import IO, Any, NamedTuple
 
 import numpy as np
@@ -20,11 +20,13 @@ from ..._util.memory import available_memory
 from ..._util.text import printable
 from ..arrays import Array
 from ..columns import quote_words, stands_for_missing
+from ..content import Table
 from ..frames import table_from_frame
+from ..names import select_columns, unique_names
+from ..profile import is_row_number
 from ..sampling import sample_stream
-from ..tables import Table, is_row_number, select_columns, unique_names
 from .base import FileFormat, Opened, Request
-from .text import HEAD, LATIN_NOTE, BoundedStream, find_encoding, is_zipped, measure_text, open_bytes, read_head
+from .text import LATIN_NOTE, BoundedStream, decode_head, is_zipped, measure_text, open_bytes, read_head
 
 #: Memory that a cell takes while it is read, beside its text (as measured).
 _BYTES_PER_CELL = 24
@@ -59,15 +61,15 @@ class Delimited(FileFormat):
     def open(self, request: Request) -> Opened:
         """Read the rows and columns wanted."""
         pandas = extra("pandas", group="tables", what="Reading CSV files")
-        encoding = find_encoding(request.data, request.label)
+        start, encoding = read_head(request.data, request.label)
         try:
-            return _read(pandas, request, encoding)
+            return _read(pandas, request, start, encoding)
         except UnicodeDecodeError as error:
             if encoding == "latin-1":
                 raise InputError(
                     "wrong-encoding", f"{request.label} is not text in {encoding} ({error.reason})."
                 ) from None
-            return _read(pandas, request, "latin-1")
+            return _read(pandas, request, start, "latin-1")
 
 
 class _Layout(NamedTuple):
@@ -80,8 +82,9 @@ class _Layout(NamedTuple):
     names: tuple[str, ...]
 
 
-def _read(pandas: Any, request: Request, encoding: str) -> Opened:
-    head = read_head(request.data, encoding, request.label)
+def _read(pandas: Any, request: Request, start: bytes, encoding: str) -> Opened:
+    """The table, of which ``start`` is the first part: parsed in one pass, and once more only for codes such as 007."""
+    head = decode_head(start, encoding)
     layout = _find_layout(head, request)
     names, max_rows = layout.names, request.options.max_rows
     keep = select_columns(names, request.label, request.options.columns, request.options.drop)
@@ -97,7 +100,7 @@ def _read(pandas: Any, request: Request, encoding: str) -> Opened:
     as_text = [k for k in keep if printable(names[k]) in request.options.texts]
     # Since pandas 3.1 each number is the float nearest to it; before, on request.
     old = tuple(map(int, pandas.__version__.split(".")[:2])) < (3, 1)
-    typed = _TYPED | ({"float_precision": "round_trip"} if old else {})
+    typed = _TYPED | ({"float_precision": "round_trip"} if old else {}) | {"dtype": dict.fromkeys(as_text, str)}
     of_row = len(head.encode()) / max(1, head.count("\n")) + _BYTES_PER_CELL * len(keep)
     if max_rows is None:
         # Cells of each byte, as far as the first part of the file tells.
@@ -114,9 +117,7 @@ def _read(pandas: Any, request: Request, encoding: str) -> Opened:
                 with _open_rows(request, encoding, layout) as rows:
                     frame = pandas.read_csv(rows, **typed, **options)
                 numbers = np.arange(len(frame))
-                doubtful = _find_doubtful(frame, lambda: _has_leading_zero(request.data, encoding, layout.separator))
-                doubtful = sorted({*doubtful, *as_text})
-                texts = frame
+                doubtful, texts = _find_doubtful(frame, rows.has_leading_zero), frame
                 if doubtful:
                     how = options | {"usecols": doubtful, "dtype": str}
                     with _open_rows(request, encoding, layout) as rows:
@@ -125,22 +126,20 @@ def _read(pandas: Any, request: Request, encoding: str) -> Opened:
                 texts, numbers = _read_some(pandas, request, of_row, options, encoding, layout)
                 again = io.StringIO(texts.to_csv(index=False, header=False))
                 frame = pandas.read_csv(again, header=None, names=list(texts.columns), decimal=layout.decimal, **typed)
-                doubtful = sorted({*_find_doubtful(frame, lambda: True), *as_text})
+                doubtful = _find_doubtful(frame, True)
     except (pandas.errors.ParserError, pandas.errors.ParserWarning) as error:
         reason = re.sub(r"^.*C error: ", "", str(error).strip().splitlines()[0]).rstrip(".")
         reason = re.sub(r"(?<=line )\d+", lambda match: str(int(match[0]) + layout.header), reason)
         raise InputError("irregular-table", f"{request.label} is not a regular table: {reason}.") from None
     for k in doubtful:
-        frame[k] = texts[k] if k in as_text else _as_written(frame[k], texts[k])
+        frame[k] = _as_written(frame[k], texts[k])
     others = [k for k in frame.columns if k not in as_text]
-    gaps = [
-        Note("column-reading", f"{names[k]!r} is {remark}.")
-        for k in others
-        if (remark := _read_gaps(frame, k, layout.decimal))
-    ]
-    frame.columns = [names[k] for k in frame.columns]
+    remarks = {k: _read_gaps(frame, k, layout.decimal) for k in others}
+    places = list(frame.columns)
+    frame.columns = [names[k] for k in places]
     table = table_from_frame(frame, request.label)
-    notes = (*((LATIN_NOTE,) if encoding == "latin-1" else ()), *gaps)
+    remarked = (replace(c, remark=remarks.get(k) or c.remark) for c, k in zip(table.columns, places, strict=True))
+    table, notes = Table(tuple(remarked)), ((LATIN_NOTE,) if encoding == "latin-1" else ())
     unnamed = layout.header and not layout.first[0].strip() and keep[0] == 0 and len(keep) > 1
     if unnamed and is_row_number(table.columns[0].values):
         table = Table(table.columns[1:])
@@ -149,19 +148,46 @@ def _read(pandas: Any, request: Request, encoding: str) -> Opened:
     return Opened(table, numbers, notes=notes)
 
 
-@contextmanager
-def _open_rows(request: Request, encoding: str, layout: _Layout, most: float = math.inf) -> Iterator[Any]:
-    """The text of a file behind the names of its columns.
+class _Rows:
+    """The text of a file behind the names of its columns, as pandas reads it.
 
-    pandas would make these different itself, in a time that is quadratic in their number.
+    pandas would make these names different itself, in a time that is quadratic in their number.
     """
+
+    def __init__(self, text: IO[str], bytes_read: BoundedStream, separator: str) -> None:
+        self._text, self._bytes = text, bytes_read
+        self._before = np.isin(np.arange(256), [ord(character) for character in f'{separator}"\n\r\t\v\f '])
+        self._end = b"\n"
+        #: Whether a cell that has been read may begin with 0 and another digit.
+        self.has_leading_zero = False
+
+    def read(self, size: int = -1) -> str:
+        """Some more text."""
+        piece = self._text.read(size)
+        if not self.has_leading_zero:
+            # On bytes: a regular expression would take longer than pandas takes to parse them.
+            found = np.frombuffer(self._end + piece.encode("utf-8", "surrogatepass"), np.uint8)
+            digits = (found >= ord("0")) & (found <= ord("9"))
+            zeros = self._before[found[:-2]] & (found[1:-1] == ord("0")) & digits[2:]
+            self.has_leading_zero, self._end = bool(zeros.any()), found[-2:].tobytes()
+        return piece
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._text)
+
+    def start_portion(self) -> None:
+        """Allow as many bytes again as one portion of the rows may take."""
+        self._bytes.start_portion()
+
+
+@contextmanager
+def _open_rows(request: Request, encoding: str, layout: _Layout, most: float = math.inf) -> Iterator[_Rows]:
     with open_bytes(request.data) as file:
         bounded = BoundedStream(file, request.label, most)
         with io.TextIOWrapper(io.BufferedReader(bounded, 2**18), encoding, newline="") as stream:
-            stream.start_portion = bounded.start_portion  # type: ignore[attr-defined]
             if layout.header:
                 _read_first_record(stream, layout.separator, request.label)
-            yield stream
+            yield _Rows(stream, bounded, layout.separator)
 
 
 def _read_some(
@@ -195,7 +221,7 @@ def _portion(request: Request) -> int:
     return int(min(2**28, max(2**20, limit / _BYTES_PER_BYTE)))
 
 
-def _find_doubtful(frame: Any, has_zeros: Callable[[], bool]) -> list[int]:
+def _find_doubtful(frame: Any, has_zeros: bool) -> list[int]:
     """Columns of numbers that may have lost something: zeros in front of codes, or the last digits of large numbers."""
     found, whole = [], []
     for k in frame.columns:
@@ -209,18 +235,7 @@ def _find_doubtful(frame: Any, has_zeros: Callable[[], bool]) -> list[int]:
             found.append(k)
         elif there.min() >= 0 and (there == np.rint(there)).all():
             whole.append(k)
-    return found + whole if whole and has_zeros() else found
-
-
-def _has_leading_zero(path: Path, encoding: str, separator: str) -> bool:
-    """Whether a cell of the file may begin with 0 and another digit."""
-    pattern, last = re.compile(rf'(?:^|[{separator}"\s])0\d'), "\n"
-    with open_bytes(path) as file, io.TextIOWrapper(file, encoding, newline="") as stream:
-        while piece := stream.read(HEAD):
-            if pattern.search(last + piece):
-                return True
-            last = piece[-2:]
-    return False
+    return sorted(found + whole) if has_zeros else found
 
 
 def _as_written(numbers: Any, texts: Any) -> Any:

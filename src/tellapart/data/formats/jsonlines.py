@@ -14,7 +14,7 @@ from ..arrays import Array, check_whole
 from ..frames import open_frame, table_from_frame
 from ..sampling import sample_stream
 from .base import FileFormat, Opened, Request
-from .text import LATIN_NOTE, LONGEST_LINE, find_encoding, measure_text, open_bytes
+from .text import LATIN_NOTE, LONGEST_LINE, measure_text, open_bytes, read_head
 
 #: Memory that a byte of JSON takes while it is read (as measured).
 _BYTES_PER_BYTE = 4
@@ -39,7 +39,7 @@ class JSONLines(FileFormat):
         reader = extra("pyarrow.json", group="tables", what="Reading JSON lines")
         lines, numbers = _read_lines(request)
         text, notes = b"\n".join(lines), ()
-        encoding = find_encoding(request.data, request.label)
+        _, encoding = read_head(request.data, request.label)
         if encoding == "utf-8-sig":
             text = text.removeprefix(b"\xef\xbb\xbf")
             try:

@@ -7,7 +7,7 @@ from typing import Any
 from ..arrays import as_array
 from .base import Format, Opened, Request
 
-#: The names in ``datasets.below``.
+#: The names in ``datasets.NAMED``.
 NAMES = ("mnist", "digits")
 
 
@@ -24,4 +24,4 @@ class Named(Format):
         """Load the images."""
         from .. import datasets  # which needs the format of MNIST's files
 
-        return Opened(as_array(datasets.below[request.data](), request.label))
+        return Opened(as_array(datasets.NAMED[request.data](), request.label))

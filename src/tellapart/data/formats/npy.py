@@ -119,7 +119,7 @@ def read_header(file: Any, label: str) -> Header:
 
 
 def check_dtype(dtype: np.dtype[Any], label: str) -> None:
-    """Complain about arrays that are no numbers; those of Python objects could run code."""
+    """Raise `InputError` for arrays that do not hold numbers; those of Python objects could run code."""
     if dtype.hasobject:
         raise InputError(
             "unsupported-values", f"{label} holds Python objects, which are not read. Save numbers, with dtype=float."

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..._util.errors import InputError
 from ..arrays import check_rows
-from ..tables import quote_names
+from ..names import quote_names
 from .base import FileFormat, Opened, Request
 from .npy import Header, check_dtype, floats_need, read_header
 

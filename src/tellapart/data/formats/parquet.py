@@ -16,9 +16,9 @@ from ..._util.text import printable
 from ..arrays import Array, check_exact
 from ..frames import open_frame, table_from_frame
 from ..lazy import Lazy, Stored
+from ..names import select_columns, unique_names
 from ..precision import precision_of
 from ..stores import Spooled, Stamp, check_stamp, stamp_of, unchanged
-from ..tables import select_columns, unique_names
 from .base import Format, Opened, Request
 
 #: Rows that are decoded together.

@@ -13,7 +13,7 @@ import numpy as np
 from ..._util.errors import InputError, Note
 from ..._util.extras import extra
 from ..arrays import Array
-from ..images import Images
+from ..content import Images
 from .base import Format, Opened, Request
 
 

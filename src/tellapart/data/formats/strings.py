@@ -8,8 +8,8 @@ import numpy as np
 
 from ..._util.errors import InputTypeError
 from ..columns import Column
+from ..content import Table
 from ..features import NGRAMS
-from ..tables import Table
 from .base import Format, Opened, Request
 
 
@@ -26,7 +26,7 @@ class Strings(Format):
 
     def open(self, request: Request) -> Opened:
         """A table with one column of texts."""
-        if request.options.features is None:
+        if not request.options.by_features:
             raise InputTypeError(
                 "text-without-features",
                 f"{request.label} must hold numbers, but holds texts ({request.data[0]!r:.40}).",

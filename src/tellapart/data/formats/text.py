@@ -71,10 +71,22 @@ class BoundedStream(io.RawIOBase):
         self._count = 0
 
 
-def find_encoding(path: Path, label: str) -> str:
-    """The encoding of the beginning of a file: UTF-8, UTF-16 or UTF-32 by its mark, else Latin-1, which always fits."""
+def read_head(path: Path, label: str) -> tuple[bytes, str]:
+    """The first part of a text file, and its encoding: a megabyte, or more where the first line is longer."""
     with open_bytes(path) as file:
         start = file.read(HEAD)
+        encoding = find_encoding(start, label)
+        while b"\n" not in start and (more := file.read(HEAD)):
+            start += more
+            if len(start) > LONGEST_LINE:
+                raise InputError(
+                    "line-too-long", f"{label} is not a table: its first line is longer than {LONGEST_LINE:,} bytes."
+                )
+    return start, encoding
+
+
+def find_encoding(start: bytes, label: str) -> str:
+    """The encoding of a file, by its first part: UTF-8, or UTF-16 or UTF-32 by its mark, else Latin-1."""
     if start.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
         return "utf-32"
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
@@ -88,16 +100,8 @@ def find_encoding(path: Path, label: str) -> str:
     return "utf-8-sig"
 
 
-def read_head(path: Path, encoding: str, label: str) -> str:
-    """The first part of a text file: a megabyte, or more where the first line takes more."""
-    with open_bytes(path) as file:
-        start = file.read(HEAD)
-        while b"\n" not in start and (more := file.read(HEAD)):
-            start += more
-            if len(start) > LONGEST_LINE:
-                raise InputError(
-                    "line-too-long", f"{label} is not a table: its first line is longer than {LONGEST_LINE:,} bytes."
-                )
+def decode_head(start: bytes, encoding: str) -> str:
+    """The text of the first part of a file, without a character that is cut off at its end."""
     return codecs.getincrementaldecoder(encoding)().decode(start)
 
 

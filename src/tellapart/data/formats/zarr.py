@@ -22,8 +22,8 @@ from ..._util.text import printable
 from ..arrays import Array, check_rows
 from ..lazy import Lazy, Stored
 from ..limits import check_memory
+from ..names import quote_names
 from ..stores import Spooled
-from ..tables import quote_names
 from .base import Format, Opened, Request, read_chunks
 
 #: The files that describe an array or a group, of version 2 and 3.
@@ -117,7 +117,7 @@ class ZarrChunks:
             yield np.asarray(array[start : start + self.step])[part - start]
 
     def _check_chunks(self, chunks: tuple[int, ...]) -> None:
-        """Complain about chunks that do not fit into memory, and about shapes that hardly any chunk is there for.
+        """Raise `InputError` for chunks that do not fit into memory, and for shapes that hardly any chunk is there for.
 
         What a store lacks reads as zeros, so that one may claim any number of rows.
         """
@@ -159,7 +159,7 @@ def _list_files(folder: Path) -> Iterator[os.DirEntry[str]]:
 
 
 def check_metadata(path: Path, label: str) -> None:
-    """Complain about a store that is a group, holds no numbers, or asks for a codec that may run code."""
+    """Raise `InputError` for a store that is a group, holds no numbers, or asks for a codec that may run code."""
     newer, older = path / _ANY_V3, path / _ARRAY_V2
     if newer.is_file():
         metadata = _read_json(newer, label)

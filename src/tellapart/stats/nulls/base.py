@@ -125,14 +125,15 @@ class Null:
     def check(self, m: int, n: int) -> None:
         """Complain if there is no such null distribution for samples of m and n rows."""
 
-    def labellings(self, m: int, n: int) -> tuple[float, int]:
-        """How many different relabellings there are of samples of m and n rows, and how many of them have the observed
-        statistic whatever the data are. Where there are few, `draw` gives them all, and p-values cannot be smaller.
+    def distinct_permutations(self, m: int, n: int) -> tuple[float, int]:
+        """Number of distinct permutations of m and n rows, and of those that always have the observed statistic.
+
+        If there are few, `draw` enumerates them, and they bound the smallest attainable p-value.
         """
         return math.inf, 1
 
     def draw(self, problem: Problem, count: int) -> NullDistribution:
-        """The statistic, and ``count`` draws of it under the null; or fewer, if those are all `labellings`."""
+        """The statistic, and ``count`` draws of it under the null; or fewer, if those are all permutations."""
         work, finish = self.prepare(problem, count)
         return finish(work.run())
 

@@ -11,9 +11,9 @@ import torch
 from ... import engine
 from ..._util.errors import InputError
 from ...data import reindex
-from ..labellings import Exchange, count_labellings, find_exchange
+from ..permutations import count_permutations, draw_permutations
 from .base import Finish, Null, NullDistribution, Problem
-from .labels import Labels, of_labels
+from .permuted import first_sample, mmd2_of_forms
 
 #: Bins of a sample that are relabelled; with more of them, the rest keep their label.
 _MOST_BINS = 500
@@ -62,26 +62,22 @@ class Binned(Null):
 
         def finish(results: tuple[torch.Tensor, ...]) -> NullDistribution:
             (sums,) = results
-            labels = Labels.draw(self._exchange(m, n), count, rng)
-            # What is left over of X keeps its label 1, what is left over of Y its 0.
-            S = torch.from_numpy(np.pad(labels.columns, ((0, 2), (0, 0)))).double()
+            drawn = draw_permutations(first_sample(of_x, of_y), count, rng, place_last=True)
+            # The remaining rows of X keep their label 1, those of Y their label 0.
+            S = torch.from_numpy(np.pad(drawn.codes(), ((0, 2), (0, 0)))).double()
             S[-2] = 1
             products = sums @ S
             sizes = np.full(S.shape[1], m)
             forms = (S * products).sum(-2), products.sum(-2), sums.sum((-2, -1))
-            return of_labels(sizes, m + n, labels.observed)(forms)
+            return mmd2_of_forms(sizes, m + n, drawn.observed)(forms)
 
         return work, finish
 
-    def labellings(self, m: int, n: int) -> tuple[float, int]:
-        """Relabellings of bins; samples can exchange their names where all of their rows are in bins."""
+    def distinct_permutations(self, m: int, n: int) -> tuple[float, int]:
+        """Permutations of bins; samples can exchange their names if all of their rows are in bins."""
         of_x, of_y, q = self._count_bins(m, n)
-        distinct, alike = count_labellings(self._exchange(m, n), 2)
+        distinct, alike = count_permutations(first_sample(of_x, of_y))
         return distinct, alike if (of_x * q, of_y * q) == (m, n) else 1
-
-    def _exchange(self, m: int, n: int) -> Exchange:
-        of_x, of_y, _ = self._count_bins(m, n)
-        return find_exchange(np.repeat(np.array([1, 0], np.uint8), [of_x, of_y]))
 
     def _count_bins(self, m: int, n: int) -> tuple[int, int, int]:
         """Bins of either sample that are relabelled, and the rows of each."""

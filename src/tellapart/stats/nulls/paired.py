@@ -15,9 +15,9 @@ from ... import data, engine
 from ..._util.errors import InputError
 from ...data import reindex
 from ...kernels import Features, Kernel, Plan
-from ..labellings import draw_place
+from ..permutations import draw_place
 from .base import Finish, Null, NullDistribution, Problem
-from .labels import split_observed
+from .permuted import split_observed
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Paired(Null):
                 "unequal-pairs", f"null='paired' is for pairs (X_i, Y_i), but X has {m} rows and Y has {n}."
             )
 
-    def labellings(self, m: int, n: int) -> tuple[float, int]:
+    def distinct_permutations(self, m: int, n: int) -> tuple[float, int]:
         """2ᵐ, of which exchanging all pairs changes nothing."""
         return (2.0**m, 2) if m < 50 else (math.inf, 2)
 
@@ -47,7 +47,7 @@ class Paired(Null):
         m, _ = problem.sizes
         problem.check_room(2 * m * count)
         rng = problem.rng
-        distinct, _ = self.labellings(m, m)
+        distinct, _ = self.distinct_permutations(m, m)
         if distinct <= count + 1:
             every = rng.permutation(int(distinct))
             bits = ((every >> np.arange(m)[:, None]) & 1).astype(np.int8)

@@ -1,4 +1,4 @@
-"""Relabelling rows."""
+"""Permutations of labels."""
 
 from __future__ import annotations
 
@@ -11,32 +11,33 @@ from torch import Tensor
 
 from ... import engine
 from ...data import reindex
-from ..labellings import Exchange, count_labellings, find_exchange, refuse_fixed
+from ..design import Design
+from ..permutations import count_permutations, draw_permutations, refuse_fixed
 from .base import Finish, Null, NullDistribution, Problem
-from .labels import Labels, as_labels, check_count, of_labels, relative_size, split_observed
+from .permuted import first_sample, mmd2_of_forms, relative_size, split_observed
 
-#: Numbers of labels that are converted to float64 at a time.
+#: Columns of labels that are converted to float64 at a time.
 _COLUMNS = 4096
 
 
 @dataclass(frozen=True, eq=False)
 class Permutation(Null):
-    """Relabel rows at random: every draw by one matrix product (MATHS §4). Exact at every sample size.
+    """Permute labels of rows at random: all draws by one matrix product (MATHS §4). Exact at every sample size.
 
     Parameters
     ----------
     groups
         A label for each row of X and then of Y, for rows that belong together (frames of one video, rows of one
-        patient). Whole groups are relabelled, whatever their sizes, so that the samples of a labelling may have other
-        numbers of rows than the observed ones: exact if the sizes of groups have the same distribution in both samples
-        under the null hypothesis. A pair of arrays will do.
+        patient). Whole groups are exchanged, whatever their sizes, so that the numbers of rows of the samples may vary
+        between permutations: exact if the sizes of groups have the same distribution in both samples under the null
+        hypothesis. Or a pair of arrays.
     strata
-        A label for each row likewise: the site, day or prompt that it comes from. Rows are relabelled within their
-        stratum only, so that a difference between strata, and how many rows of each sample come from each, is no
+        A label for each row likewise: the site, day or prompt that it comes from. Rows are exchanged within their
+        stratum only, so that differences between strata, and in the number of rows of each sample in them, are not
         evidence. A group must lie in one stratum.
     equal_groups
-        Relabel only groups with the same number of rows among each other: exact also where the sizes of groups differ
-        between the samples.
+        Exchange only groups with the same number of rows: exact also if the sizes of groups differ between the
+        samples.
 
     Examples
     --------
@@ -58,37 +59,29 @@ class Permutation(Null):
     sequential: ClassVar[bool] = True
 
     def check(self, m: int, n: int) -> None:
-        """Raise `InputError` if no labels can be exchanged under these groups and strata."""
-        groups, strata = self.row_labels()
-        check_count(groups, m + n, "groups")
-        check_count(strata, m + n, "strata")
-        refuse_fixed(count_labellings(self.exchange(m, n), 2)[0], groups)
+        """Raise `InputError` if the groups and strata do not fit the samples, or allow no exchange."""
+        refuse_fixed(self.distinct_permutations(m, n)[0], self.design(m, n))
 
-    def row_labels(self) -> tuple[Any, Any]:
-        """Groups and strata of all rows, as arrays."""
-        return as_labels(self.groups, "groups"), as_labels(self.strata, "strata")
+    def design(self, m: int, n: int) -> Design:
+        """Which of m and n rows may be exchanged."""
+        return Design.check((m, n), self.groups, self.strata, equal_groups=self.equal_groups).effective
 
-    def exchange(self, m: int, n: int) -> Exchange:
-        """Which rows or groups may be exchanged with which."""
-        groups, strata = self.row_labels()
-        codes = None if strata is None else np.unique(strata, return_inverse=True)[1].reshape(-1)
-        return find_exchange(np.repeat(np.array([1, 0], np.uint8), [m, n]), groups, codes, self.equal_groups)
-
-    def labellings(self, m: int, n: int) -> tuple[float, int]:
-        """How many there are, and how many of them exchange no more than the names of the samples."""
-        return count_labellings(self.exchange(m, n), 2)
+    def distinct_permutations(self, m: int, n: int) -> tuple[float, int]:
+        """Number of distinct permutations, and of those that only exchange the names of the samples."""
+        return count_permutations(first_sample(m, n), self.design(m, n))
 
     def prepare(self, problem: Problem, count: int) -> tuple[engine.Pass, Finish]:
-        """Quadratic forms of all labellings."""
+        """Quadratic forms of all permutations."""
         m, n = problem.sizes
         problem.check_room(3 * (m + n) * count)
         rng = problem.rng
+        labels, design = first_sample(m, n), self.design(m, n)
         order = np.arange(m + n) if problem.kernel.keeps_row_order else rng.permutation(m + n)
-        if self.groups is None and self.strata is None:
-            labels = Labels.draw(find_exchange((order < m).astype(np.uint8)), count, rng)
+        if design.groups is None and design.strata is None:
+            drawn = draw_permutations(labels[order], count, rng, place_last=True)
         else:
-            labels = Labels.draw(self.exchange(m, n), count, rng).take(order)
-        S = torch.from_numpy(labels.columns)
+            drawn = draw_permutations(labels, count, rng, design, place_last=True).take(order)
+        S = torch.from_numpy(drawn.codes())
         work = engine.forms_pass(
             problem.kernel,
             [reindex([problem.X, problem.Y], order)],
@@ -96,23 +89,23 @@ class Permutation(Null):
             dtype=problem.dtype,
             compute=problem.compute.leaving(S.nbytes),
         )
-        return work, of_labels(labels.sizes(), m + n, labels.observed)
+        return work, mmd2_of_forms(drawn.sizes[:, 1], m + n, drawn.observed)
 
     def draw_means(
         self, values: Tensor, m: int, count: int, rng: np.random.Generator, max_memory: int
     ) -> NullDistribution:
-        """The difference of the means of a function of the points, those of X first, and its draws by relabelling.
+        """The difference of the means of a function of the points, those of X first, and its permutations.
 
         The test is one-sided: a function that was learned is larger on X, or it has learned nothing.
         """
         N = len(values)
-        labels = Labels.draw(self.exchange(m, N - m), count, rng)
-        sizes = labels.sizes()
+        drawn = draw_permutations(first_sample(m, N - m), count, rng, self.design(m, N - m), place_last=True)
+        sizes = drawn.sizes[:, 1]
         centred = values.double() - values.double().mean()
         columns = max(1, min(_COLUMNS, max_memory // 8 // (16 * N)))
-        # Centred values sum to 0: what X has, Y lacks.
-        parts = torch.from_numpy(labels.columns).split(columns, dim=1)
+        # Centred values sum to 0, so the sum over X determines that over Y.
+        parts = torch.from_numpy(drawn.codes()).split(columns, dim=1)
         sums = torch.cat([centred @ block.double() for block in parts])
-        # Where sizes vary, so does the spread of a difference of means.
-        scale = torch.from_numpy(1 / sizes + 1 / (N - sizes)) * relative_size(sizes, N, labels.observed).sqrt()
-        return split_observed(sums * scale, labels.observed)
+        # If sizes vary, so does the spread of a difference of means.
+        scale = torch.from_numpy(1 / sizes + 1 / (N - sizes)) * relative_size(sizes, N, drawn.observed).sqrt()
+        return split_observed(sums * scale, drawn.observed)

@@ -20,7 +20,7 @@ def draw_until_decided(
     statistic, h = ⌊alpha (limit + 1)⌋: from then on the test cannot reject. If that is draw L, p = h / L; if it never
     comes, p = (1 + #) / (limit + 1). Where there are no more relabellings than that, all of them are looked at.
     """
-    if null.labellings(*problem.sizes)[0] <= limit + 1:
+    if null.distinct_permutations(*problem.sizes)[0] <= limit + 1:
         every = null.draw(problem, limit)
         return every, float(every.pvalue(tolerance))
     enough = critical_rank(alpha, limit)

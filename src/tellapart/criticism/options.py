@@ -1,0 +1,106 @@
+"""What was asked for: two samples, and the options that every test of them has."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._util.errors import InputError
+from ..data.arrays import Array
+from ..data.encoding import Standardise
+from ..data.notices import Keep
+from ..data.open import OpenedSamples, open_samples
+from ..data.options import ReadOptions
+from ..data.samples import Samples
+from ..engine import Compute
+from .settings import Settings, design_of
+
+
+@dataclass(frozen=True, eq=False)
+class ComparisonOptions:
+    """Two samples to compare, and the options that every test of them has: see `compare`.
+
+    Attributes
+    ----------
+    reading, keep
+        How they are read, and columns to compare whatever they look like; checked.
+    start
+        When the call began.
+    """
+
+    X: Any
+    Y: Any
+    permutations: int
+    groups: Any
+    strata: Any
+    reading: ReadOptions
+    compute: Compute
+    alpha: float = 0.05
+    names: tuple[str, str] | None = None
+    items: Any = None
+    start: float = 0.0
+    equal_groups: bool = False
+    keep: Keep = ()
+
+    @property
+    def seed(self) -> int:
+        """That of everything random."""
+        return self.reading.seed
+
+    def open(
+        self, reading: ReadOptions, *, paired: bool = False, standardise: Standardise | None = None
+    ) -> OpenedSamples:
+        """The two samples, read and matched, without the columns that are labels of rows or are left out."""
+        return open_samples(
+            [self.X, self.Y],
+            ("X", "Y"),
+            reading,
+            labels={"groups": self.groups, "strata": self.strata, "items": self.items},
+            keep_columns=self.keep,
+            paired=paired,
+            min_rows=2 if standardise is None else 1,
+            standardise=standardise,
+            shown=True,
+            called=self.names,
+        )
+
+    def items_of(self, samples: Samples) -> tuple[Array, Array] | None:
+        """What to call each row of both samples: a column of the data, or one item for each row of the user's data."""
+        items = samples.labels["items"]
+        if items is None:
+            return None
+        if not isinstance(items, (tuple, list)) or len(items) != 2:
+            raise InputError(
+                "invalid-items", "items must be a pair of lists, one for each sample, or the name of a column."
+            )
+        first, second = (np.asarray(part, dtype=object) for part in items)
+        if isinstance(self.items, str):
+            return first, second
+        for part, source in zip((first, second), samples.sources, strict=True):
+            if part.ndim != 1 or len(part) <= int(source.numbers.max(initial=-1)):
+                raise InputError(
+                    "wrong-number-of-items", f"items must have one for each row of {source.label}, but has {len(part)}."
+                )
+        return first[samples.sources[0].numbers], second[samples.sources[1].numbers]
+
+    @property
+    def seconds(self) -> float:
+        """How long it has taken so far."""
+        return time.perf_counter() - self.start
+
+    def settings(self, samples: Samples, design: dict[str, Any] | None = None, **own: Any) -> Settings:
+        """What repeats the comparison; ``design`` and ``own`` are what only its test has."""
+        return Settings(
+            permutations=self.permutations,
+            seed=self.seed,
+            origins=(samples.sources[0].origin or None, samples.sources[1].origin or None),
+            rows=(samples.sizes[0], samples.sizes[1]),
+            kind=samples.sources[0].kind,
+            design=design_of(groups=self.groups, strata=self.strata, **(design or {}), equal_groups=self.equal_groups),
+            keep_columns=self.keep if isinstance(self.keep, tuple) else (),
+            reading=self.reading,
+            **own,
+        )

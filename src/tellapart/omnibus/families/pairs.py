@@ -1,0 +1,118 @@
+"""Pairs of columns: products of their normal scores, whose means are rank correlations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, TypeAlias
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..ranks import normal_scores
+from ..rows import RowBlock, RowTransform, are_positions
+from ..scores import chi2_tail, column_scores, power_mean
+from ..scoring import DescribedColumn, FamilyScore, FamilyScorer, StrongestStatistic
+from ..sketch import Sketch
+from .base import BlockSums, Family, FeatureBlock
+from .columns import ColumnFamily
+
+Array: TypeAlias = "np.ndarray[Any, Any]"
+
+#: Maximum number of pairs; with more, those that depend most on each other.
+MAX_PAIRS = 2_000
+#: Exponent of the power mean of 1/p over pairs: close to the maximum, since one of many carries a difference.
+_EXPONENT = 4.0
+#: Weights of the largest pair and of all pairs together.
+_WEIGHTS = (8.0, 1.0)
+#: Maximum number of products that means are computed from, and number of pairs in a regression.
+_PRODUCTS, _REGRESSION_PAIRS = 2**25, 200
+
+
+@dataclass(frozen=True, eq=False)
+class PairFamily(Family):
+    """Each pair of numeric columns, and all pairs together.
+
+    Attributes
+    ----------
+    first, second : ndarray of int
+        Numbers of the two columns of each pair among the numeric columns.
+    means : Tensor
+        Mean products over the sketch.
+    """
+
+    first: Array
+    second: Array
+    means: Tensor
+
+    name: ClassVar[str] = "pairs"
+    description: ClassVar[str] = "pairs of columns"
+    names: ClassVar[Literal["columns", "pairs"] | None] = "pairs"
+    extends: ClassVar[str | None] = ColumnFamily.name
+
+    @classmethod
+    def fit(cls, sketch: Sketch) -> PairFamily | None:
+        """Choose all pairs, or those that depend most on each other; None for images and single columns."""
+        ranks = sketch.block.transform.ranks
+        if ranks is None or len(ranks.values) < 2 or sketch.layout.image_shape is not None:
+            return None
+        scores = normal_scores(sketch.block.ranks, ranks.rows)
+        d = scores.shape[1]
+        if d * (d - 1) // 2 <= MAX_PAIRS:
+            i, j = np.triu_indices(d, 1)
+        else:
+            unit = scores - scores.mean(0)
+            unit /= unit.norm(dim=0).clamp(min=1e-30)
+            dependence = (unit.T @ unit).abs_().triu_(1).flatten()
+            i, j = np.divmod(np.sort(torch.topk(dependence, MAX_PAIRS).indices.numpy()), d)
+        some = scores[: max(1, _PRODUCTS // len(i))]
+        return cls(i, j, (some[:, i] * some[:, j]).mean(0))
+
+    @property
+    def blocks(self) -> list[FeatureBlock]:
+        """One for all pairs, of which only squares are summed."""
+        return [FeatureBlock(self.name, 0, len(self.first), "diagonal", self.name)]
+
+    def features(self, rows: RowBlock, wanted: Sequence[int]) -> Iterator[Tensor]:
+        """Products of normal scores, less their mean."""
+        ranks = rows.transform.ranks
+        assert ranks is not None
+        scores = normal_scores(rows.ranks, ranks.rows)
+        for _ in wanted:
+            yield scores[:, self.first].mul_(scores[:, self.second]).sub_(self.means)
+
+    def score(self, scorer: FamilyScorer, sums: Mapping[int, BlockSums]) -> FamilyScore | None:
+        """The largest pair, and the sum of all."""
+        variance, C = sums[0]
+        used = np.flatnonzero(variance.numpy() > 1e-5 * scorer.rows)
+        if not len(used):
+            return None
+        P = C[used] / variance[used, None].sqrt()
+        squares = scorer.normalize_squares(scorer.contrasts.squares(P).numpy())
+        scores = chi2_tail(squares, scorer.degrees)
+        i, j = (scorer.transform.numeric[side[used]].tolist() for side in (self.first, self.second))
+        signs = scorer.find_signs(P).tolist()
+        described = [DescribedColumn((a, b), "dependence", sign) for a, b, sign in zip(i, j, signs, strict=True)]
+        best = StrongestStatistic(columns=described[int(np.argmax(scores[:, scorer.observed]))].columns)
+        largest = FamilyScore(power_mean(scores, _EXPONENT), best, scorer.name_columns(scores, described))
+        total, varies = column_scores(squares.sum(0)[None])
+        if len(used) == 1 or not varies[0]:
+            return largest
+        return scorer.add_total(largest, FamilyScore(total[0], StrongestStatistic("all pairs together")), _WEIGHTS)
+
+    def reduced(self, rows: int) -> Family:
+        """The pairs that depend most on each other."""
+        if len(self.first) <= _REGRESSION_PAIRS:
+            return self
+        best = np.sort(torch.topk(self.means.abs(), _REGRESSION_PAIRS).indices.numpy())
+        return replace(self, first=self.first[best], second=self.second[best], means=self.means[best])
+
+    def is_consistent(self, transform: RowTransform) -> bool:
+        """Whether these are pairs of columns of the rows."""
+        columns = len(transform.numeric)
+        return (
+            len(self.first) == len(self.second) == len(self.means) > 0
+            and are_positions(self.first, columns)
+            and are_positions(self.second, columns)
+        )

@@ -1,0 +1,137 @@
+"""Images as distributions of patches: how much of an image looks like each of some patches, wherever it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..landmarks import GaussianFeatures
+from ..rows import RowBlock, RowTransform
+from ..sketch import Sketch
+from .base import Family
+from .spectral import GaussianFamily
+
+#: Number of centres, maximum side of a patch, and number of images that patches are drawn from.
+_CENTRES, _SIDE, _IMAGES = 64, 5, 400
+#: Number of patches drawn, number of those with contrast that are clustered, iterations of the clustering, and number
+#: of images for means and scales.
+_DRAWN, _CLUSTERED, _ROUNDS, _FITTED = 40_000, 6_000, 5, 2_000
+#: Numbers of patches that are compared together.
+_TOGETHER = 2**22
+#: Maximum number of bandwidths, and number of images that they are chosen on.
+_BANDWIDTHS, _BANDWIDTH_IMAGES = 5, 4_000
+
+
+@dataclass(frozen=True, eq=False)
+class PatchFeatures:
+    """Gaussian similarities of the patches of an image to the centres of patch clusters, averaged over all positions.
+
+    The clusters are those of patches with contrast from the pooled images. An image is treated as its distribution of
+    patches, which reflects texture, strokes and edges wherever they are.
+    """
+
+    shape: tuple[int, ...]
+    size: int
+    stride: int
+    centres: Tensor
+    width: float = 1.0
+    mean: Tensor | None = None
+    scale: Tensor | None = None
+
+    @classmethod
+    def fit(cls, sketch: Tensor, shape: tuple[int, ...], rng: np.random.Generator) -> PatchFeatures | None:
+        """Cluster the patches of images of shape (h, w), (h, w, 3) or (3, h, w); None if all images are flat."""
+        sides = _planes(sketch[:1], shape).shape[2:]
+        made = cls(shape, min(_SIDE, *sides), max(1, min(sides) // 32), torch.empty(0))
+        patches = made._patches(sketch[:_IMAGES]).flatten(0, 1)
+        patches = patches[torch.from_numpy(rng.integers(len(patches), size=min(len(patches), _DRAWN)))]
+        contrast = patches.var(1)
+        patches = patches[contrast > 0.1 * contrast.max()][:_CLUSTERED]
+        if len(patches) < 2:
+            return None
+        centres = patches[:_CENTRES].clone()
+        for _ in range(_ROUNDS):
+            nearest = torch.cdist(patches, centres).argmin(1)
+            sums = torch.zeros_like(centres).index_add_(0, nearest, patches)
+            sizes = torch.bincount(nearest, minlength=len(centres))[:, None]
+            centres = torch.where(sizes > 0, sums / sizes.clamp(min=1), centres)
+        near = float(torch.cdist(patches[:1_000], centres).min(1).values.median())
+        made = replace(made, centres=centres, width=max(near, 1e-3 * float(patches.std())))
+        found = made(sketch[:_FITTED])
+        mean, scale = found.mean(0), found.std(0)
+        used = scale > 1e-3 * scale.max()
+        if not used.any():
+            return None
+        return replace(made, centres=centres[used], mean=mean[used], scale=scale[used])
+
+    def _patches(self, Z: Tensor) -> Tensor:
+        images = torch.nn.functional.pad(_planes(Z, self.shape), (self.size // 2,) * 4)
+        return torch.nn.functional.unfold(images, self.size, stride=self.stride).transpose(1, 2)
+
+    def __call__(self, Z: Tensor) -> Tensor:
+        """The features of images, passed as rows."""
+        parts = []
+        norms = (self.centres**2).sum(1)
+        places = Z.shape[1] // self.stride**2
+        together = max(1, _TOGETHER // (places * max(self.size**2, len(self.centres))))
+        for images in Z.split(together):
+            patches = self._patches(images)
+            squared = torch.matmul(patches, -2 * self.centres.T).add_(norms).add_((patches**2).sum(2, keepdim=True))
+            parts.append(squared.clamp_(min=0).mul_(-0.5 / self.width**2).exp_().mean(1))
+        found = torch.cat(parts)
+        return found if self.mean is None or self.scale is None else (found - self.mean) / self.scale
+
+
+@dataclass(frozen=True, eq=False)
+class PatchFamily(GaussianFamily):
+    """Gaussian similarities of images, as distributions of patches, to landmarks."""
+
+    patches: PatchFeatures
+    similarities: GaussianFeatures
+
+    name: ClassVar[str] = "patches"
+    description: ClassVar[str] = "patches of images"
+    image_weight: ClassVar[float] = 2.0
+    only_images: ClassVar[bool] = True
+    parts: ClassVar[tuple[type, ...]] = (PatchFeatures, GaussianFeatures)
+
+    @classmethod
+    def fit(cls, sketch: Sketch) -> PatchFamily | None:
+        """Cluster patches, and choose landmarks and bandwidths; None if rows are not images, or are flat."""
+        shape = sketch.layout.image_shape
+        patches = PatchFeatures.fit(sketch.values[:_FITTED], shape, sketch.rng) if sketch.width and shape else None
+        if patches is None:
+            return None
+        seen = patches(sketch.values[:_BANDWIDTH_IMAGES])
+        return cls(patches, GaussianFeatures.fit(seen, sketch.rows, sketch.landmarks, _BANDWIDTHS, seen.shape[1]))
+
+    def view(self, rows: RowBlock) -> Tensor:
+        """Similarities of patches."""
+        return self.patches(rows.values)
+
+    def reduced(self, rows: int) -> Family:
+        """Fewer landmarks and bandwidths."""
+        return replace(self, similarities=self.reduce_similarities(rows))
+
+    def is_consistent(self, transform: RowTransform) -> bool:
+        """Whether patches fit into the images."""
+        shape = transform.layout.image_shape
+        return (
+            shape is not None
+            and self.patches.shape == shape
+            and 0 < self.patches.size <= 64
+            and 0 < self.patches.stride <= max(shape)
+            and super().is_consistent(transform)
+        )
+
+
+def _planes(Z: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """Rows as images of shape (n, channels, h, w)."""
+    images = Z.float().reshape(-1, *shape)
+    if images.dim() == 3:
+        return images[:, None]
+    return images.movedim(-1, 1) if shape[2] in (1, 3) else images

@@ -1,0 +1,198 @@
+"""Ranks of columns, and functions of ranks."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import torch
+from torch import Tensor
+
+Array: TypeAlias = "np.ndarray[Any, Any]"
+
+#: Number of rank cosines of each column.
+COSINES = 6
+#: A cosine is dropped if those before it leave less than this variance of it, or less than this share of its own.
+_LEAST, _LEAST_SHARE = 1e-5, 1e-4
+#: Cosines of a column are orthonormalized before they are summed if those before one of them leave less than this
+#: variance of it: sums of float32 are good to about 1e-6 of their terms, so what is left has errors of at most 1e-4.
+_INDEPENDENT = 1e-2
+#: If no value occurs in more than this share of the rows, all cosines are nearly orthonormal already.
+_TIED = 0.02
+
+
+class TiedColumns(NamedTuple):
+    """Functions of the ranks of columns with heavy ties: combinations of cosines, orthonormal over the sketch.
+
+    Attributes
+    ----------
+    columns : ndarray of int
+        The columns.
+    means, mixing : Tensor
+        (columns, 6) and (columns, 6, 6): subtracted from the cosines, and then multiplied with them.
+    lowest, highest : Tensor
+        (columns, 6): the range over the sketch, to which other values are clipped.
+    """
+
+    columns: Array
+    means: Tensor
+    mixing: Tensor
+    lowest: Tensor
+    highest: Tensor
+
+    def __call__(self, cosines: Tensor) -> Tensor:
+        """The functions of some rows, from the cosines of these columns: (rows, columns, 6)."""
+        centred = cosines - self.means
+        mixed = torch.zeros_like(centred)
+        # One number at a time: a matrix product may round a row differently in blocks of another size.
+        for k in range(COSINES):
+            for j in range(k + 1):
+                mixed[..., k] += self.mixing[:, k, j] * centred[..., j]
+        return mixed.clamp_(self.lowest, self.highest)
+
+
+@dataclass(frozen=True, eq=False)
+class Ranks:
+    """Mid-ranks from 0 to 1 among the rows of a sketch; exact if the sketch has all rows.
+
+    Attributes
+    ----------
+    values : tuple of ndarray
+        For each column its distinct values in order.
+    below : tuple of ndarray
+        For each column the share of rows below each of these values; and 1.
+    rows : int
+        Number of rows of the sketch.
+    """
+
+    values: tuple[Array, ...]
+    below: tuple[Array, ...]
+    rows: int
+
+    @classmethod
+    def fit(cls, sketch: Array, step: int = 1) -> Ranks:
+        """Sort the columns of a sketch, and keep every ``step``-th value.
+
+        >>> Ranks.fit(np.array([[1.0], [1.0], [5.0]]))(np.array([[0.0], [1.0], [2.0], [5.0]])).round(3).ravel()
+        array([0.   , 0.333, 0.667, 0.833])
+        """
+        distinct = [np.unique(np.sort(column)[step // 2 :: step], return_counts=True) for column in sketch.T]
+        rows = len(range(step // 2, len(sketch), step))
+        below = tuple(np.concatenate([[0], np.cumsum(counts)]) / rows for _, counts in distinct)
+        return cls(tuple(values for values, _ in distinct), below, rows)
+
+    def __call__(self, Z: Array) -> Array:
+        """The mid-ranks of some rows."""
+        U = np.empty(Z.shape)
+        for c, (values, below) in enumerate(zip(self.values, self.below, strict=True)):
+            column = np.ascontiguousarray(Z[:, c])
+            place = np.searchsorted(values, column)
+            known = values[np.minimum(place, len(values) - 1)] == column
+            U[:, c] = (below[place] + below[place + known]) / 2
+        return U
+
+    def is_consistent(self, columns: int) -> bool:
+        """Whether there are values and shares for this number of columns."""
+        return (
+            len(self.values) == len(self.below) == columns
+            and self.rows > 0
+            and all(len(b) == len(v) + 1 and len(v) > 0 for v, b in zip(self.values, self.below, strict=True))
+        )
+
+    def cosines(self, U: Array) -> Tensor:
+        """The cosines of mid-ranks, orthonormal over the sketch: (rows, d, 6).
+
+        Without ties, cosines are orthonormal already. If many rows share a value they are nearly linearly dependent, so
+        that their Gram matrix in single precision does not show what one adds to those before it.
+        """
+        cosines = rank_cosines(U)
+        if len(self.tied.columns):
+            cosines[:, self.tied.columns] = self.tied(cosines[:, self.tied.columns])
+        return cosines
+
+    @cached_property
+    def tied(self) -> TiedColumns:
+        """The columns with ties so heavy that cosines have to be orthonormalized."""
+        tied = {c: made for c, below in enumerate(self.below) if (made := _orthonormalize(below)) is not None}
+        parts = [torch.from_numpy(np.stack(part)).float() for part in zip(*tied.values(), strict=True)]
+        return TiedColumns(np.array(list(tied), int), *(parts or [torch.empty(0)] * 4))
+
+
+def rank_cosines(U: Array) -> Tensor:
+    """√2 cos(πku), k = 1 … 6, by Chebyshev's recursion: (rows, d, 6)."""
+    first = torch.cos(torch.from_numpy(U).float().mul_(math.pi))
+    cosines = torch.empty(*U.shape, COSINES)
+    before, now = torch.ones_like(first), first
+    for k in range(COSINES):
+        cosines[..., k] = now
+        before, now = now, (2 * first).mul_(now).sub_(before)
+    return cosines.mul_(math.sqrt(2))
+
+
+def _orthonormalize(below: Array) -> tuple[Array, Array, Array, Array] | None:
+    """Means, mixing, lowest and highest values (see `TiedColumns`) of a column with these shares below its values.
+
+    None if the cosines are far from linearly dependent.
+    """
+    shares = np.diff(below)
+    if shares.max() <= _TIED:
+        return None
+    cosines = math.sqrt(2) * np.cos(math.pi * np.outer((below[1:] + below[:-1]) / 2, np.arange(1, COSINES + 1)))
+    means = shares @ cosines
+    A = (cosines - means) * np.sqrt(shares)[:, None]
+    Q, mixing, least = np.zeros_like(A), np.zeros((COSINES, COSINES)), 1.0
+    for k in range(COSINES):
+        rest, row = A[:, k], np.eye(COSINES)[k]
+        for _ in range(2):  # Gram–Schmidt, and once more against rounding
+            explained = Q.T @ rest
+            rest, row = rest - Q @ explained, row - explained @ mixing
+        left = float(rest @ rest)
+        least = min(least, left)
+        if left > max(_LEAST, _LEAST_SHARE * float(A[:, k] @ A[:, k])):
+            Q[:, k], mixing[k] = rest / math.sqrt(left), row / math.sqrt(left)
+    if least >= _INDEPENDENT:
+        return None
+    values = Q / np.sqrt(shares)[:, None]
+    return means, mixing, values.min(0), values.max(0)
+
+
+def normal_scores(U: Array, rows: int) -> Tensor:
+    """Normal quantiles of ranks."""
+    scores: Tensor = torch.special.ndtri(torch.from_numpy(U).clamp(0.5 / rows, 1 - 0.5 / rows))
+    return scores.float()
+
+
+def orthonormalize_sequentially(G: Array, C: Array, rows: int) -> tuple[Array, Array]:
+    """Products with contrasts of orthonormal components, by Gram–Schmidt in order (by Cholesky factors).
+
+    The first component is the location; the second, the scale, is what the location does not explain, and so on.
+    Components that ties leave no variance are dropped.
+
+    Parameters
+    ----------
+    G, C : ndarray
+        Gram matrices (d, K, K) and products with contrasts (d, K, columns).
+    rows : int
+        Number of rows that they are sums over.
+
+    Returns
+    -------
+    P : ndarray
+        Products with contrasts of the components; 0 for those that are dropped.
+    used : ndarray of bool
+        Which components are kept: (d, K).
+    """
+    d, K = G.shape[:2]
+    factor, used, P = np.zeros((d, K, K)), np.zeros((d, K), bool), np.zeros_like(C)
+    for i in range(K):
+        left = G[:, i, i] - (factor[:, i, :i] ** 2).sum(1)
+        used[:, i] = left > np.maximum(_LEAST * rows, _LEAST_SHARE * G[:, i, i])
+        factor[:, i, i] = np.sqrt(np.where(used[:, i], left, 1.0))
+        rest = C[:, i] - np.einsum("dj,djb->db", factor[:, i, :i], P[:, :i])
+        P[:, i] = np.where(used[:, i, None], rest / factor[:, i, i, None], 0.0)
+        below = G[:, i + 1 :, i] - np.einsum("dlj,dj->dl", factor[:, i + 1 :, :i], factor[:, i, :i])
+        factor[:, i + 1 :, i] = np.where(used[:, i, None], below / factor[:, i, i, None], 0.0)
+    return P, used

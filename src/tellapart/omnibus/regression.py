@@ -1,0 +1,141 @@
+"""The witness function by ridge regression of the labels on label-free features, out of fold.
+
+A regression needs only sums over the rows of each fold, G = FᵀF and c = Fᵀy: those of all other folds give the
+regression for a fold, and those of all but two folds the prediction error of a set of features and a ridge without the
+fold that is predicted. So this choice, too, is made from other rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..data import Points, reindex
+from ..engine import Compute
+from ..engine.rows import Size, sum_rows
+from .joint import JointFeatures
+
+Array: TypeAlias = "np.ndarray[Any, Any]"
+
+#: Ridges for each row, for features of mean square 1.
+RIDGES = (1.0, 1e-1, 1e-2, 1e-3)
+
+
+class Choice(NamedTuple):
+    """A set of features, as columns of the joint matrix; a ridge; and their mean squared error."""
+
+    columns: Array
+    ridge: float
+    residual: float
+
+
+class Fit(NamedTuple):
+    """A regression.
+
+    Attributes
+    ----------
+    coefficients : Tensor
+        Of all joint features.
+    chance : float
+        The variance of its values over training sets.
+    """
+
+    coefficients: Tensor
+    chance: float
+
+
+@dataclass(frozen=True, eq=False)
+class FoldSums:
+    """G = FᵀF, c = Fᵀy, Σy² and the number of rows of each fold; ``candidates`` are sets of features."""
+
+    G: Tensor
+    c: Tensor
+    squares: Tensor
+    rows: Tensor
+    candidates: tuple[Array, ...]
+    _fitted: dict[frozenset[int], list[Tensor]] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def _index(self) -> list[Tensor]:
+        return [torch.from_numpy(columns) for columns in self.candidates]
+
+    def fit(self, folds: Iterable[int]) -> Fit:
+        """Fit to some folds; features and ridge are chosen by cross-validation over these folds."""
+        used = list(folds)
+        columns, ridge, residual = self._choose(used)
+        G, c, rows = self.G[used].sum(0), self.c[used].sum(0), float(self.rows[used].sum())
+        index = torch.from_numpy(columns)
+        A = G[index][:, index]
+        factor = torch.linalg.cholesky(A + ridge * rows * torch.eye(len(index), dtype=A.dtype))
+        coefficients = torch.zeros(self.G.shape[1], dtype=torch.float64)
+        coefficients[index] = torch.cholesky_solve(c[index][:, None], factor)[:, 0]
+        # Labels of variance σ² around the regression give coefficients β of covariance σ² (A+λ)⁻¹ A (A+λ)⁻¹.
+        spread = torch.cholesky_solve(A, factor)
+        return Fit(coefficients, residual * float((spread * spread.T).sum()) / rows)
+
+    def _choose(self, folds: Sequence[int]) -> Choice:
+        """The features and the ridge with the smallest squared error in cross-validation."""
+        rows, squares = float(self.rows[folds].sum()), float(self.squares[folds].sum())
+        if len(folds) < 2:
+            return Choice(self.candidates[-1], RIDGES[1], squares / rows)
+        errors = sum(self._errors(frozenset(folds) - {j}, j) for j in folds)
+        kind, k = divmod(int(np.argmin(errors)), len(RIDGES))
+        return Choice(self.candidates[kind], RIDGES[k], (squares + float(np.min(errors))) / rows)
+
+    def _errors(self, learned: frozenset[int], fold: int) -> Array:
+        """Squared errors in a fold, less Σy², of all candidates and ridges, fitted to some others."""
+        if learned not in self._fitted:
+            self._fitted[learned] = [self._regressions(index, sorted(learned)) for index in self._index]
+        errors = np.empty((len(self.candidates), len(RIDGES)))
+        for kind, (index, B) in enumerate(zip(self._index, self._fitted[learned], strict=True)):
+            G, c = self.G[fold][index][:, index], self.c[fold][index]
+            errors[kind] = ((B * (G @ B)).sum(0) - 2 * (c @ B)).numpy()
+        return errors
+
+    def _regressions(self, index: Tensor, folds: list[int]) -> Tensor:
+        """The coefficients for all ridges, one a column."""
+        A, b = self.G[folds].sum(0)[index][:, index], self.c[folds].sum(0)[index]
+        rows, diagonal = float(self.rows[folds].sum()), A.diagonal().clone()
+        coefficients = []
+        for ridge in RIDGES:
+            A.diagonal().copy_(diagonal + ridge * rows)
+            coefficients.append(torch.cholesky_solve(b[:, None], torch.linalg.cholesky(A))[:, 0])
+        return torch.stack(coefficients, 1)
+
+
+def sum_folds(
+    features: JointFeatures, points: Points, targets: Array, folds: Array, count: int, compute: Compute
+) -> FoldSums:
+    """The sums of each of ``count`` folds; rows of fold -1 are not used."""
+    sums = []
+    size = Size(8 * features.width * (features.width + 2), 12 * features.width, 2.0 * features.width**2)
+    for fold in range(count):
+        order = np.flatnonzero(folds == fold)
+
+        def sum_block(rows: slice, block: Tensor, y: Array = targets[order]) -> tuple[Tensor, ...]:
+            F, t = features(block), torch.from_numpy(y[rows])
+            return (F.T @ F).double(), F.T.double() @ t, t @ t, torch.tensor(float(len(t)), dtype=torch.float64)
+
+        sums.append(sum_rows(sum_block, reindex([points], order), size, compute))
+    G, c, squares, rows = (torch.stack(parts) for parts in zip(*sums, strict=True))
+    return FoldSums(G, c, squares, rows, features.candidates())
+
+
+def predict(features: JointFeatures, points: Points, coefficients: Tensor, compute: Compute) -> Array:
+    """The values of several regressions (columns of ``coefficients``) at all rows: (rows, regressions)."""
+    values = np.empty((len(points), coefficients.shape[1]))
+    used = coefficients.float()
+
+    def write_block(rows: slice, block: Tensor) -> None:
+        values[rows] = (features(block) @ used).double().numpy()
+
+    size = Size(8, 12 * features.width, 2.0 * features.width * (coefficients.shape[1] + 200))
+    # Threads of this process write to different rows of one array.
+    sum_rows(write_block, points, size, compute.here())
+    return values

@@ -1,0 +1,144 @@
+"""Scores of families for every permutation, and what families compute them with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from torch import Tensor
+
+from ..stats.permutations import Permutations
+from .constants import HARMONIC
+from .contrasts import Contrasts
+from .rows import RowTransform
+from .scores import calibrate_tail, power_mean, rank_pvalue, step_down
+
+Array: TypeAlias = "np.ndarray[Any, Any]"
+
+#: Mean squares below this are rounding errors; with permutations of single rows the mean is 1. Sums of float32 leave
+#: about 1e-11, and one row of n that differs between groups leaves 1 / n.
+ROUNDING = 1e-8
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnScore:
+    """A column, or a pair of columns, with its p-values.
+
+    Attributes
+    ----------
+    columns : tuple of int
+        Positions of its numbers in a row.
+    kind : str
+        What differs most: ``"location"``, ``"scale"``, ``"shape"``, ``"share"`` (of a category) or ``"dependence"``.
+    sign : int
+        1 if it is larger in the second sample, -1 if it is smaller, 0 if a sign has no meaning.
+    pvalue, pvalue_unadjusted : float
+        Adjusted for all columns (or pairs) of the family, and not adjusted.
+    """
+
+    columns: tuple[int, ...]
+    kind: str
+    sign: int
+    pvalue: float
+    pvalue_unadjusted: float
+
+
+@dataclass(frozen=True)
+class StrongestStatistic:
+    """The statistic with the largest observed score: that of certain columns, or one that a text describes.
+
+    Attributes
+    ----------
+    description : str
+        What it is, if it is not that of single columns.
+    columns : tuple of int
+        Positions of the columns in a row.
+    """
+
+    description: str = ""
+    columns: tuple[int, ...] = ()
+
+
+class FamilyScore(NamedTuple):
+    """The score of a family for every permutation, its strongest statistic, and the columns or pairs it compared."""
+
+    scores: Array
+    strongest: StrongestStatistic
+    columns: tuple[ColumnScore, ...] = ()
+
+
+class DescribedColumn(NamedTuple):
+    """A column or a pair, the kind of its difference, and its sign: see `ColumnScore`."""
+
+    columns: tuple[int, ...]
+    kind: str
+    sign: int
+
+
+@dataclass(frozen=True, eq=False)
+class FamilyScorer:
+    """What the scores of all families are computed with.
+
+    Attributes
+    ----------
+    contrasts : Contrasts
+        The permuted labels as contrasts.
+    rows : int
+        Number of rows that sums were computed over.
+    transform : RowTransform
+        Layout, scales and ranks of columns.
+    """
+
+    contrasts: Contrasts
+    rows: int
+    transform: RowTransform
+
+    @property
+    def permutations(self) -> Permutations:
+        """The permutations that are scored."""
+        return self.contrasts.permutations
+
+    @property
+    def observed(self) -> int:
+        """The column of the observed labels."""
+        return self.permutations.observed
+
+    @property
+    def degrees(self) -> int:
+        """Degrees of freedom of the square of one feature: the number of samples less 1."""
+        return self.contrasts.degrees
+
+    def name_columns(self, scores: Array, described: Sequence[DescribedColumn]) -> tuple[ColumnScore, ...]:
+        """P-values of columns or pairs from their scores (columns, permutations)."""
+        adjusted, unadjusted = step_down(scores, self.observed), rank_pvalue(scores, self.observed)
+        return tuple(
+            ColumnScore(*column, float(p), float(q))
+            for column, p, q in zip(described, adjusted, unadjusted, strict=True)
+        )
+
+    def find_signs(self, products: Tensor) -> Array:
+        """Signs of the observed products with contrasts; 0 with more than two samples."""
+        signs: Array = np.sign(self.contrasts.observed(products).numpy()).astype(int)
+        return signs if self.contrasts.columns == 1 else np.zeros_like(signs)
+
+    def normalize_squares(self, squares: Array) -> Array:
+        """Divide squares by their mean over restricted permutations; those that are rounding errors become 0.
+
+        With unrestricted permutations the mean is known and equals the degrees of freedom.
+        """
+        if not self.permutations.restricted:
+            return squares
+        mean = squares.mean(-1, keepdims=True)
+        varies = mean > ROUNDING * self.degrees
+        normalized: Array = np.where(varies, squares / np.where(varies, mean, 1.0) * self.degrees, 0.0)
+        return normalized
+
+    def add_total(self, single: FamilyScore, total: FamilyScore | None, weights: tuple[float, float]) -> FamilyScore:
+        """Combine the score of single columns or pairs with that of all of them together."""
+        if total is None:
+            return single
+        both = np.stack([calibrate_tail(single.scores), calibrate_tail(total.scores)])
+        strongest = single.strongest if both[0, self.observed] >= both[1, self.observed] else total.strongest
+        return FamilyScore(power_mean(both, HARMONIC, weights), strongest, single.columns)

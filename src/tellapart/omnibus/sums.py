@@ -1,0 +1,98 @@
+"""Sums of features over rows: Gram matrices, products with contrasts, and leverages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from torch import Tensor
+
+from .._util.errors import InputMemoryError
+from ..data import Points
+from ..engine import Compute
+from ..engine.rows import Size, StratifiedSums, group_into_passes, sum_rows
+from .constants import MANY, UNEVEN
+from .contrasts import Contrasts
+from .families import FeatureBlock
+from .families.base import BlockSums
+from .plan import FeaturePlan
+from .spectral import SpectralForms
+
+Array: TypeAlias = "np.ndarray[Any, Any]"
+
+#: Bytes that an eigendecomposition and its results take for each element of a matrix.
+_EIGENDECOMPOSITION = 80
+#: Memory of scores of columns, relative to that of their sums.
+_SCORES = 10
+
+
+def sum_features(
+    plan: FeaturePlan, contrasts: Contrasts, points: Points, compute: Compute
+) -> Iterator[tuple[FeatureBlock, BlockSums]]:
+    """G = FᵀF and C = FᵀW of all blocks: in one pass over the rows, or in as many as the memory requires."""
+    blocks = plan.blocks
+    columns = contrasts.width
+    sizes = [block.size(columns) for block in blocks]
+    matrices = [_EIGENDECOMPOSITION * block.width**2 for block in blocks if block.gram == "full"]
+    need = max([*matrices, *(_SCORES * size.sums for size in sizes)], default=0)
+    if need > compute.max_memory and not compute.automatic:
+        raise InputMemoryError(
+            "not-enough-memory",
+            f"The test takes at least {need:,} bytes, but {compute.max_memory:,} are allowed.",
+            "Allow more with {max_memory}.",
+            max_memory=...,
+        )
+    groups = group_into_passes(sizes, compute)
+    for number, group in enumerate(groups):
+        wanted = [blocks[k] for k in group]
+        size = Size(
+            sum(sizes[k].sums for k in group),
+            max(size.row for size in sizes) + 8 * columns,  # of all blocks, so that every pass reads the same rows
+            sum(sizes[k].operations for k in group),
+        )
+
+        def sum_block(rows: slice, block: Tensor, wanted: list[FeatureBlock] = wanted) -> list[StratifiedSums]:
+            W, strata = contrasts(rows), contrasts.strata(rows)
+            return [StratifiedSums.of(F, W, strata, one.gram) for one, F in plan.features(block, wanted)]
+
+        sums = sum_rows(sum_block, points, size, compute.phase(number, len(groups)))
+        for block in wanted:
+            yield block, sums.pop(0).close()
+
+
+def needs_leverages(contrasts: Contrasts) -> bool:
+    """Whether samples are so unequal, and so small, that the bias of quadratic forms matters."""
+    sizes = contrasts.permutations.sizes
+    uneven = (sizes.max(1) - sizes.min(1)).max() > UNEVEN * sizes[0].sum()
+    return bool(uneven and sizes.min() <= MANY and contrasts.permutations.strata is None)
+
+
+def sum_leverages(
+    plan: FeaturePlan,
+    contrasts: Contrasts,
+    forms: Mapping[FeatureBlock, SpectralForms],
+    points: Points,
+    compute: Compute,
+) -> dict[FeatureBlock, Array]:
+    """Σ_i (w_i² - mean) A_ii, the bias of the forms wᵀAw: it matters for small samples of unequal sizes."""
+    if not forms:
+        return {}
+    blocks = list(forms)
+    mean = contrasts.degrees * (plan.rows - 1) / plan.rows
+
+    def sum_block(rows: slice, block: Tensor) -> list[Tensor]:
+        weights = (contrasts.squares(contrasts(rows)) - mean).float()
+        return [(find_leverages(F, forms[one]).T @ weights).double() for one, F in plan.features(block, blocks)]
+
+    columns, width = contrasts.width, max(block.width for block in blocks)
+    numbers = sum(form.values.size for form in forms.values())
+    size = Size(8 * numbers, 24 * width + 16 * columns, 2.0 * width**2 * len(blocks))
+    sums = sum_rows(sum_block, points, size, replace(compute, progress=None))
+    return {block: part.numpy() for block, part in zip(blocks, sums, strict=True)}
+
+
+def find_leverages(F: Tensor, form: SpectralForms) -> Tensor:
+    """A_ii = Σ_j g_j U_ij² of each row and form, from the features of the rows."""
+    return (F @ form.directions.float()) ** 2 @ form.filters.T.float()

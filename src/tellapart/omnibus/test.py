@@ -1,0 +1,95 @@
+"""The omnibus test: label-free features, sums over rows, scores of families, and the rank of the observed labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import torch
+
+from ..data import Points, reindex
+from ..engine import Compute
+from ..kernels import Kernel
+from ..stats.permutations import Permutations
+from .combination import OmnibusResult, combine_families
+from .contrasts import Contrasts
+from .families import FeatureBlock, SpectralFamily
+from .families.base import BlockSums
+from .plan import FeaturePlan
+from .rows import Layout
+from .scoring import FamilyScorer
+from .sketch import draw_sketch
+from .spectral import SpectralForms
+from .sums import needs_leverages, sum_features, sum_leverages
+
+Array: TypeAlias = "np.ndarray[Any, Any]"
+
+
+@dataclass(frozen=True, eq=False)
+class Pooled:
+    """The pooled rows in the order in which they are read, and their permuted labels in the same order."""
+
+    points: Points
+    permutations: Permutations
+    order: Array
+
+
+def pool_rows(samples: Sequence[Points], permutations: Permutations, rng: np.random.Generator) -> Pooled:
+    """Pool rows in random order, those of a stratum together, so that positions do not reveal labels."""
+    order = rng.permutation(sum(map(len, samples)))
+    if permutations.strata is not None:
+        place = rng.permutation(int(permutations.strata.max()) + 1)
+        order = order[np.argsort(place[permutations.strata[order]], kind="stable")]
+    return Pooled(reindex(samples, order), permutations.take(order), order)
+
+
+def omnibus_test(
+    pooled: Pooled, layout: Layout, kernels: Sequence[Kernel], rng: np.random.Generator, compute: Compute
+) -> OmnibusResult:
+    """Test whether all samples come from the same distribution.
+
+    Parameters
+    ----------
+    pooled : Pooled
+        The rows with their permuted labels.
+    layout : Layout
+        The meaning of the numbers in a row.
+    kernels : sequence of Kernel
+        Kernels that the user passed.
+    rng : numpy.random.Generator
+        Draws the sketch.
+    compute : Compute
+        Memory, threads and executor.
+    """
+    contrasts = Contrasts(pooled.permutations)
+    with torch.no_grad():
+        plan = FeaturePlan.fit(draw_sketch(pooled.points, rng, compute), len(pooled.points), layout, kernels, rng)
+        scorer = FamilyScorer(contrasts, plan.rows, plan.transform)
+        spectral, corrected = plan.spectral, needs_leverages(contrasts)
+        sums: dict[FeatureBlock, BlockSums] = {}
+        forms: dict[FeatureBlock, SpectralForms] = {}
+        for block, part in sum_features(plan, contrasts, pooled.points, compute):
+            if block not in spectral:
+                sums[block] = part
+                continue
+            # The sums of a kernel are large, and not kept.
+            form = spectral[block].form(block, part, plan.rows, contrasts, directions=corrected)
+            if form is not None:
+                forms[block] = form
+        scored = []
+        for family in plan.families:
+            if isinstance(family, SpectralFamily):
+                own = {block: forms[block] for block in family.blocks if block in forms}
+                leverages = sum_leverages(plan, contrasts, own, pooled.points, compute) if corrected else {}
+                score = family.score_forms(scorer, by_index(own), by_index(leverages))
+            else:
+                score = family.score(scorer, {block.index: sums[block] for block in family.blocks})
+            scored.append((family, score))
+        return combine_families(scored, scorer)
+
+
+def by_index(values: dict[FeatureBlock, Any]) -> dict[int, Any]:
+    """The same by the numbers of blocks in their family."""
+    return {block.index: value for block, value in values.items()}

@@ -131,7 +131,7 @@ def test_auc_and_its_error():
         ({"reference": np.zeros((9, 2)), "b": np.zeros((9, 2))}, {}, "reference"),
         ([np.zeros((9, 2))] * 2, {"kernel": "witness"}, "not known"),
         ([np.zeros((9, 2))] * 2, {"kernel": Grid([1.0, 2.0])}, "single kernel"),
-        ([np.zeros((9, 2))] * 2, {"kernel": "rbf", "train": 2.0}, "between 0 and 1"),
+        ([np.zeros((9, 2))] * 2, {"kernel": "rbf", "train_size": 2.0}, "between 0 and 1"),
     ],
 )
 def test_bad_input(models, options, message):

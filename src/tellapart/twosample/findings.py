@@ -381,7 +381,11 @@ class TwoSampleResult(AutoResult):
                     smallest_remark(self.pvalue, self.min_pvalue, self.permutations),
                 ),
                 Tile("Columns that differ", f"{found:,} of {len(self.columns):,}", f"at level {alpha:g} together"),
-                Tile("Pairs that differ", f"{len(self.differing_pairs(alpha)):,} of {len(self.pairs):,}"),
+                *(
+                    [Tile("Pairs that differ", f"{len(self.differing_pairs(alpha)):,} of {len(self.pairs):,}")]
+                    if self.pairs
+                    else []
+                ),
                 Tile("Rows", f"{self.m:,} + {self.n:,}", "all of them tested"),
             ),
         )

@@ -52,7 +52,7 @@ def test_arrays_and_the_same_seed():
 
 def test_options_of_the_other_test_are_refused():
     X, Y = tables(n=30)
-    with pytest.raises(ValueError, match=r"swap is an option of a learned test\. Name one with test='ard'"):
+    with pytest.raises(ValueError, match=r"cross_fit is an option of a learned test\. Name one with test='ard'"):
         ta.compare(X, Y, cross_fit=True)
     with pytest.raises(ValueError, match="paired is an option of the automatic test"):
         ta.compare(X, Y, "ard", paired=True)

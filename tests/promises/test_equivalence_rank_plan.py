@@ -55,7 +55,8 @@ def test_rare_values_do_not_look_equivalent_at_the_margin(m, n, share, groups, r
 
 
 @pytest.mark.parametrize("distance2", [2.0, 1.0, 0.3])
-@pytest.mark.parametrize(("n", "share"), [(10, 0.3), (20, 0.1), (50, 0.04), (60, 0.1), (500, 0.01), (1000, 0.1)])
+@pytest.mark.parametrize("share", [0.01, 0.04, 0.1, 0.3, 0.5])
+@pytest.mark.parametrize("n", [10, 20, 60, 200, 1000])
 def test_the_level_at_the_margin_of_a_rare_value_by_counting(n, share, distance2):
     """Exactly, over how often the value may occur: two points at some distance, the other sample constant."""
     margin, rejected = share * math.sqrt(distance2), 0.0
@@ -66,7 +67,7 @@ def test_the_level_at_the_margin_of_a_rare_value_by_counting(n, share, distance2
         pvalue = Tail(squared, S, (S, S**2, S**3), n).lower(margin**2)
         assert 0 < pvalue <= 1
         if pvalue <= 0.05:
-            rejected += math.comb(n, k) * share**k * (1 - share) ** (n - k) if n < 500 else _binomial(n, k, share)
+            rejected += _binomial(n, k, share)
     assert rejected <= 0.05
 
 

@@ -1,4 +1,4 @@
-"""``tellapart compare --by COLUMN TABLE``: all groups of one table against each other."""
+"""``tellapart compare --by COLUMN TABLE``: compare the groups of one table."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .errors import spell_notes
 from .options import check_output, computing, existing, reading, refuse_ignored
 from .output import say
 
-#: Options of `compare` that are for two samples.
+#: Options of `compare` that apply to two samples only.
 _OF_TWO = (
     *(
         "test",
@@ -30,7 +30,7 @@ _OF_TWO = (
 
 
 def run(options: argparse.Namespace) -> int:
-    """Compare all groups of a table, write the page and the numbers, print the summary."""
+    """Compare the groups of a table, print the summary, and write the JSON file and the page."""
     from .._util.errors import InputError
     from .._util.files import atomic_write_text
     from ..report import groups
@@ -40,22 +40,22 @@ def run(options: argparse.Namespace) -> int:
     if options.by is None:
         raise InputError(
             "wrong-number-of-samples",
-            "There is one sample only.",
-            "Give a second one, or {by} to compare groups of it.",
+            "Only one sample is given.",
+            "Give a second sample, or {by} to compare groups within this one.",
             by=...,
         )
     if options.B is not None:
         raise InputError(
             "wrong-number-of-samples",
-            "The groups of one table are compared, but there are two.",
-            "Give one, or leave out {by}.",
+            "--by compares the groups of one table, but two samples are given.",
+            "Give one table, or omit {by}.",
             by=...,
         )
-    refuse_ignored(options, _OF_TWO, "is for two samples, and --by compares the groups of one table")
+    refuse_ignored(options, _OF_TWO, "applies to two samples, but --by compares the groups of one table")
     check_level(options.alpha)
     check_output(options, {"A": options.A})
     with warnings.catch_warnings():
-        # What it warns of is among the notes of the summary.
+        # The summary contains the warnings as notes.
         warnings.simplefilter("ignore", UserWarning)
         found = k_sample_test(
             existing(options.A),

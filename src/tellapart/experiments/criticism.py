@@ -294,8 +294,8 @@ def found(result: dict[str, Any]) -> str:
     title, model = next(iter(result["models"].items()))
     size = informative_size(model)
     rates = {name: model["tests"][name][str(size)]["power"] for name in LABELS}
-    told = ", ".join(f"{label} {rates[name]:.0%}" for name, (label, _) in LABELS.items())
+    powers = ", ".join(f"{label} {rates[name]:.0%}" for name, (label, _) in LABELS.items())
     return (
-        f"With {size} + {size} images of {title}, at α = {ALPHA}: {told}. The paper, with its own GAN and 500 + 500 "
+        f"With {size} + {size} images of {title}, at α = {ALPHA}: {powers}. The paper, with its own GAN and 500 + 500 "
         f"images: ARD {PAPER['ard']:.0%}, one bandwidth {PAPER['rbf']:.0%}, median {PAPER['median']:.0%}."
     )

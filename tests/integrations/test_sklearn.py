@@ -94,7 +94,7 @@ def test_a_detector_in_front_of_a_model():
         model.set_params(driftdetector__on_drift="raise").predict(new + SHIFT)
     assert model[0].predict(new + SHIFT).tolist() == [1] * 100
     assert model[0].predict(new[:1]).tolist() == [0]
-    with pytest.raises(ValueError, match="`on_drift` must be .* got 'panic'"):
+    with pytest.raises(ValueError, match=r"`on_drift` must be .* got 'panic'"):
         DriftDetector(on_drift="panic").fit(X)
 
 

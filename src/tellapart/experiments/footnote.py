@@ -113,7 +113,8 @@ def found(result: dict[str, Any]) -> str:
     ends = {one["title"]: summary(one["runs"]) for one in result["variants"].values()}
     at_end = (f"{end['t']:.1f} ± {end['error']:.1f} ({title})" for title, end in ends.items())
     return (
-        f"After {result['steps']:,} steps t on held-out digits, by a fixed kernel, is {', '.join(at_end)}; "
+        f"After {result['steps']:,} steps t on held-out digits, by a kernel that is not learned, is "
+        f"{', '.join(at_end)}; "
         f"{sum(end['diverged'] for end in ends.values())} of {len(ends) * result['seeds']} runs diverged."
     )
 

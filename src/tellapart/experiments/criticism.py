@@ -76,7 +76,7 @@ def run(
     made_by = command("criticism", quick=quick, steps=steps, samples=samples)
     steps, draws = steps or STEPS["quick" if quick else "full"], DRAWS["quick" if quick else "full"]
     data = generative.load(gans.DATA)
-    brought = read_samples(samples, data) if samples else None  # what does not fit is said before anything is trained
+    brought = read_samples(samples, data) if samples else None  # fail before training
     out.mkdir(parents=True, exist_ok=True)
     binary = replace(
         data,

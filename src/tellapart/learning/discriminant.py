@@ -6,7 +6,7 @@ regression of the labels on the points (Kübler et al. 2022): h(x) = Σ_i a_i κ
 Σ_i a_i = 0, where b is the intercept. What has to be chosen, bandwidth and ridge, is chosen by the ratio on held-out
 rows.
 
-This is the one place beside the spectral null that stores a kernel matrix: of 6,000 rows at the most, 290 MB with its
+Only this module and the spectral null store a kernel matrix: of at most 6,000 rows, 290 MB with its
 factor. Where the user gives a ``max_memory`` below about 1.2 GB, fewer rows are drawn: 1,200 of them in 60 MB.
 """
 

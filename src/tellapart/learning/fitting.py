@@ -137,7 +137,7 @@ def fit_kernel(
     Notes
     -----
     A step costs (2 batch_size)² kernel evaluations, forwards and backwards. ``"witness"`` stores and factors kernel
-    matrices: from 4,000 rows at the most it chooses bandwidth and ridge, and from 6,000 it is made. They are fewer,
+    matrices: from at most 4,000 rows it chooses bandwidth and ridge, and from 6,000 it is made. They are fewer,
     and the witness another one, where you give a ``max_memory`` that they do not fit into (1,200 in 60 MB).
 
     Examples

@@ -50,12 +50,12 @@ def test_layers_genes_and_embeddings(cells):
     ("options", "message"),
     [
         ({"by": "sex"}, "obs has no column 'sex'"),
-        ({"by": "donor"}, r"has 12 values. Give two of them as values=\('d0', 'd1'\)"),
+        ({"by": "donor"}, r"has 12 values. Pass the two to compare as values=\('d0', 'd1'\)"),
         ({"by": "condition", "values": ("ctrl", "old")}, "No cell has"),
         ({"by": "condition", "obsm": "X_umap"}, "obsm has no 'X_umap'"),
         ({"by": "condition", "layer": "log"}, "layers has no 'log'. It has 'raw'"),
-        ({"by": "condition", "genes": ["gene9"]}, "var_names lacks 'gene9'"),
-        ({"by": "condition", "obsm": "X_pca", "layer": "raw"}, "give neither layer= nor genes="),
+        ({"by": "condition", "genes": ["gene9"]}, "var_names does not contain 'gene9'"),
+        ({"by": "condition", "obsm": "X_pca", "layer": "raw"}, "cannot be combined with `layer` or `genes`"),
     ],
 )
 def test_what_is_wrong_is_said(cells, options, message):

@@ -63,7 +63,7 @@ def test_options_are_those_of_the_test():
 
 def test_assert_different():
     ta.testing.assert_different(draw(0), draw(1, shift=1))
-    with pytest.raises(ta.testing.DistributionError, match=r"They were to differ at level 0\.01"):
+    with pytest.raises(ta.testing.DistributionError, match=r"Expected the samples to differ at level 0\.01"):
         ta.testing.assert_different(draw(0), draw(1))
 
 
@@ -176,7 +176,7 @@ def test_it(distribution_snapshot):
 
 def test_snapshots(run, pytester, monkeypatch):
     monkeypatch.setenv("CI", "true")
-    run(SNAPSHOT).stdout.fnmatch_lines(["*There is no snapshot*commit the file*"])
+    run(SNAPSHOT).stdout.fnmatch_lines(["*Snapshot not found*commit the file*"])
     monkeypatch.delenv("CI")
     run(SNAPSHOT).assert_outcomes(passed=1)
     stored = sorted(pytester.path.glob("__distributions__/test_it/*"))

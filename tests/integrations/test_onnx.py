@@ -62,7 +62,7 @@ def test_outputs_are_compared(path):
 def test_what_is_wrong_is_said(path, monkeypatch):
     with pytest.raises(ValueError, match=r"has no output 'A'\. It has 'Y', 'Z'"):
         ta.features.onnx(path, "A")
-    with pytest.raises(ValueError, match=r"model\.onnx does not take an input of shape \(\d+, 2\)"):
+    with pytest.raises(ValueError, match=r"model\.onnx does not accept an input of shape \(\d+, 2\)"):
         ta.two_sample_test(np.zeros((20, 2)), np.ones((20, 2)), features=ta.features.onnx(path), rng=0)
     for content in (b"", b"hello", path.read_bytes()[:-20]):
         path.write_bytes(content)

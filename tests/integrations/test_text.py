@@ -90,14 +90,14 @@ def test_each_text_is_looked_at_once():
         (lambda: ta.two_sample_test(["a", "b"], ["c", "d"]), r"X must hold numbers, but holds texts.*features="),
         (lambda: read(["a", 3], features=ta.features.hashing_ngrams()), "item 1 is of type int"),
         (lambda: read(["a", None], features=ta.features.hashing_ngrams()), "missing"),
-        (lambda: read(np.ones((3, 2)), features=ta.features.hashing_ngrams()), "These features are for texts"),
-        (lambda: ta.features.hashing_ngrams(unit="line"), "unit='line' is not known"),
-        (lambda: ta.features.hashing_ngrams(()), "sizes must be"),
-        (lambda: ta.features.characters(0), "length must be"),
-        (lambda: ta.features.sentence_transformer(3), "model must be a name"),
-        (lambda: ta.features.sentence_transformer("/nonexist")(["a"]), r"There is no folder /nonexist\. Give"),
-        (lambda: ta.features.sentence_transformer("no/such/")(["a"]), "There is no folder no/such/"),
-        (lambda: ta.features.onnx("nothing.onnx"), "no file nothing.onnx"),
+        (lambda: read(np.ones((3, 2)), features=ta.features.hashing_ngrams()), "These features apply to texts"),
+        (lambda: ta.features.hashing_ngrams(unit="line"), "`unit` must be 'character' or 'word', got 'line'"),
+        (lambda: ta.features.hashing_ngrams(()), "`sizes` must be"),
+        (lambda: ta.features.characters(0), "`length` must be"),
+        (lambda: ta.features.sentence_transformer(3), "`model` must be a name"),
+        (lambda: ta.features.sentence_transformer("/nonexist")(["a"]), r"Folder not found: /nonexist\. Pass"),
+        (lambda: ta.features.sentence_transformer("no/such/")(["a"]), "Folder not found: no/such/"),
+        (lambda: ta.features.onnx("nothing.onnx"), "File not found: nothing.onnx"),
     ],
 )
 def test_what_is_wrong_is_said(call, message):
@@ -171,7 +171,7 @@ def test_a_sentence_model_on_the_command_line(sentence_model, tmp_path, capsys):
     assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
     assert main([*call, "--features", f"model:{tmp_path}/none"]) == 2
     told = capsys.readouterr().err
-    assert f"There is no folder {tmp_path}/none. Give the folder of a model, or a name" in told
+    assert f"Folder not found: {tmp_path}/none. Pass the folder of a model, or the name" in told
     assert told.count("\n") == 1
 
 

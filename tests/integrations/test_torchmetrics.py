@@ -95,7 +95,7 @@ def test_sums_are_kept_only_where_the_kernel_allows():
     assert not KernelDistance(dimensions=2048).streaming
     assert not KernelDistance(dimensions=4, streaming=False).streaming
     assert KernelDistance(kernel=ta.kernels.Linear(), dimensions=1024).streaming
-    with pytest.raises(ValueError, match="Sums cannot stand for all features with Gaussian"):
+    with pytest.raises(ValueError, match="Streaming is not possible with the kernel Gaussian"):
         KernelDistance(kernel=ta.kernels.Gaussian(), dimensions=4, streaming=True)
     with pytest.raises(ValueError, match="dimensions=4, but a batch has 3"):
         KernelDistance(dimensions=4).update(torch.ones(5, 3), real=True)

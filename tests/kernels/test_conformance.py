@@ -159,7 +159,7 @@ def test_save_and_load(case: Case, tmp_path) -> None:
     kernels.save(kernel, path)
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
     if case.network is not None:
-        with pytest.raises(ValueError, match=r"network of class Waves. .* load\(path, network="):
+        with pytest.raises(ValueError, match=r"network is of class Waves. .* load\(path, network="):
             kernels.load(path)
     again = kernels.load(path, network=case.network() if case.network else None)
     assert repr(again) == repr(kernel)

@@ -78,7 +78,7 @@ def test_a_registered_kernel_is_saved_alone_and_within_others(registry, tmp_path
         assert torch.equal(kernels.load(path)(x, y), kernel(x, y))
     assert [type(example) for example in cauchy.examples(D)] == [cauchy]
     del registry["Cauchy"]
-    with pytest.raises(ValueError, match=r"class 'Cauchy', which is not known here. Import .* Known are ARD, "):
+    with pytest.raises(ValueError, match=r"unknown class 'Cauchy'\. Import .* Known classes: ARD, "):
         kernels.load(path)
     with pytest.raises(TypeError, match="A Cauchy kernel cannot be saved"):
         kernels.save(cauchy(), path)
@@ -87,7 +87,7 @@ def test_a_registered_kernel_is_saved_alone_and_within_others(registry, tmp_path
 def test_names_are_not_taken_away(registry) -> None:
     first = own_kernel()
     assert own_kernel() is registry["Cauchy"] is not first  # the same definition, run again
-    with pytest.raises(ValueError, match=r"already is a kernel class Gaussian, of tellapart\.kernels"):
+    with pytest.raises(ValueError, match=r"kernel class Gaussian is already registered by tellapart\.kernels"):
         kernels.register(type("Gaussian", (Kernel,), {}))
     unregistered = type("Gaussian", (Gaussian,), {})
     with pytest.raises(TypeError, match="Gaussian kernel cannot be saved"):
@@ -140,34 +140,42 @@ GAUSSIAN = {"kernel": "Gaussian", "config": {}}
     ("description", "tensors", "message"),
     [
         ({"kernel": "ARD", "config": {"d": HUGE}}, {}, "'log_scales' is not in the file"),
-        ({"kernel": "ARD", "config": {"d": HUGE}}, {"log_scales": [0.0, 0.0]}, "says d = 100000000000, but .* say 2"),
+        (
+            {"kernel": "ARD", "config": {"d": HUGE}},
+            {"log_scales": [0.0, 0.0]},
+            "specifies d = 100000000000, but .* have 2",
+        ),
         ({"kernel": "ARD", "config": {"d": 2}}, {"log_scales": [[0.0]]}, r"shape \(1, 1\), but should have 1 dim"),
         ({"kernel": "Precomputed", "config": {"rows": 10**6}}, {}, "'matrix' is not in the file"),
-        ({"kernel": "Precomputed", "config": {"rows": 10**6}}, {"matrix": np.eye(2)}, "rows = 1000000, but .* say 2"),
+        ({"kernel": "Precomputed", "config": {"rows": 10**6}}, {"matrix": np.eye(2)}, "rows = 1000000, but .* have 2"),
         (
             {"kernel": "Witness", "config": {"points": [10**9, 3]}, "components": {"kernel": GAUSSIAN}},
             {"points": np.zeros((2, 3)), "weights": np.zeros(2)},
-            r"says points = \[1000000000, 3\], but the tensors say \[2, 3\]",
+            r"specifies points = \[1000000000, 3\], but the tensors have \[2, 3\]",
         ),
         ({"kernel": "Witness", "config": {"points": [10**9, 3]}}, {}, "'points' is not in the file"),
         (
             {"kernel": "Deep", "config": {"network": "MLP", "widths": [10**6, 10**6]}},
             {"network__1__weight": np.zeros((2, 3)), "network__1__bias": np.zeros(2)},
-            r"widths = \[1000000, 1000000\], but the tensors say \[3, 2\]",
+            r"widths = \[1000000, 1000000\], but the tensors have \[3, 2\]",
         ),
         ({"kernel": "Deep", "config": {"network": "MLP", "widths": [10**6, 10**6]}}, {}, "is not in the file"),
-        ({"kernel": "Deep", "config": {"network": "Waves"}}, {}, r"class Waves. Give one .* load\(path, network="),
+        (
+            {"kernel": "Deep", "config": {"network": "Waves"}},
+            {},
+            r"class Waves. Pass a network .* load\(path, network=",
+        ),
         (GAUSSIAN, {}, "log_bandwidth"),
         (GAUSSIAN, {"log_bandwidth": 0.0, "more": 1.0}, "more"),
-        ({"kernel": "os.system", "config": {}}, {}, "class 'os.system', which is not known here"),
-        ({"kernel": "Grid", "config": {}}, {}, "class 'Grid', which is not known here"),
-        ({"kernel": ["Gaussian"], "config": {}}, {}, "which is not known here"),
+        ({"kernel": "os.system", "config": {}}, {}, "unknown class 'os.system'"),
+        ({"kernel": "Grid", "config": {}}, {}, "unknown class 'Grid'"),
+        ({"kernel": ["Gaussian"], "config": {}}, {}, "of the unknown class"),
         ({"kernel": "Gaussian", "config": {"nonsense": 1}}, {}, "nonsense"),
-        ({"kernel": "Matern", "config": {"nu": "x"}}, {}, "nu must be 0.5, 1.5 or 2.5"),
+        ({"kernel": "Matern", "config": {"nu": "x"}}, {}, "`nu` must be 0.5, 1.5 or 2.5"),
         ({"kernel": "Gaussian", "config": [1]}, {}, "does not describe a kernel"),
         ({"kernel": "Sum", "config": {}, "components": [1]}, {}, "does not describe a kernel"),
         ({"kernel": "Sum", "config": {}, "components": {"parts": [3]}}, {}, "does not describe a kernel"),
-        ({"config": {}}, {}, "which is not known here"),
+        ({"config": {}}, {}, "of the unknown class"),
         ([], {}, "does not describe a kernel"),
     ],
 )
@@ -181,7 +189,7 @@ def test_kernels_within_kernels_without_end(tmp_path) -> None:
     description = GAUSSIAN
     for _ in range(200):
         description = {"kernel": "Sum", "config": {}, "components": {"parts": [description]}}
-    with pytest.raises(ValueError, match="more than 50 deep"):
+    with pytest.raises(ValueError, match="more than 50 levels deep"):
         kernels.load(written(tmp_path / "k.safetensors", description))
 
 

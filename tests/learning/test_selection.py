@@ -107,8 +107,8 @@ def test_blobs_have_their_covariance():
     ("options", "message"),
     [
         ({"criterion": "best"}, "criterion='best' is not known. Choose 'median', 'mmd'"),
-        ({"bandwidths": [1.0, -1.0]}, "bandwidths must be positive"),
-        ({"bandwidths": []}, "bandwidths must be a list of numbers"),
+        ({"bandwidths": [1.0, -1.0]}, "`bandwidths` must be positive"),
+        ({"bandwidths": []}, "`bandwidths` must be a non-empty list of numbers"),
         ({"criterion": "cv", "folds": 1}, "folds must be between 2 and"),
     ],
 )

@@ -603,7 +603,7 @@ def test_every_kind_of_rng():
         ({"permutations": "auto", "null": "binned"}, "permutations='auto' is for null='permutation' or 'paired'"),
         ({"permutations": "auto", "alpha": 0.0001}, "1999 permutations cannot decide at alpha=0.0001"),
         ({"kernel": "gauss"}, "kernel='gauss' is not known to mmd_test"),
-        ({"kernel": 3}, "kernel must be a kernel such as"),
+        ({"kernel": 3}, "`kernel` must be a kernel such as"),
         ({"rng": "seed"}, "rng must be a whole number from 0 up"),
         ({"rng": -1}, "rng must be a whole number from 0 up"),
         ({"null": Permutation([1, 2, 3])}, "groups must have one label for each of the 24 rows"),

@@ -125,7 +125,7 @@ def test_assertions_follow_the_same_rule():
     ta.testing.assert_same_distribution(X, Y)
     with pytest.raises(AssertionError, match="customer_id"):
         ta.testing.assert_same_distribution(X, Y, keep_columns=["customer_id"], report=False)
-    with pytest.raises(AssertionError, match="They were to differ"):
+    with pytest.raises(AssertionError, match="Expected the samples to differ"):
         ta.testing.assert_different(X, Y)
 
 

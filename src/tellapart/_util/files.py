@@ -35,7 +35,7 @@ _PARSED = 20
 
 
 def check_writable(path: str | PathLike[str], what: str) -> None:
-    """Complain, before long work, where ``path`` could not be written after it.
+    """Raise `OSError`, before a long computation, if ``path`` cannot be written.
 
     >>> check_writable("no such folder/report.html", "The report")
     Traceback (most recent call last):
@@ -72,8 +72,8 @@ def atomic_path(path: str | PathLike[str]) -> Iterator[Path]:
     """Another name in the same folder to write to. If the block ends well, that file is put in the place of ``path``.
 
     It is on the disk before it gets its name: whatever interrupts the writing, what was there before is still there.
-    The other name is random and the file is new, so that nobody can have put a link there. What killed processes left
-    is removed.
+    The temporary name is random and the file is new, so that it cannot be a link placed by another user. Temporary
+    files of killed processes are removed.
     """
     target = Path(path).expanduser()
     with _naming_target(target):
@@ -93,7 +93,7 @@ def atomic_path(path: str | PathLike[str]) -> Iterator[Path]:
 def try_lock(file: IO[Any]) -> bool:
     """Lock an open file, until it is closed or its process ends; False if another process has locked it.
 
-    True also where there are no locks: some systems and network folders have none.
+    Also returns True if the system or the network folder does not support locks.
     """
     if fcntl is None:
         return True
@@ -123,7 +123,7 @@ def write_json(path: str | PathLike[str], value: Any) -> None:
 
 
 def read_json(path: str | PathLike[str], what: str, **argument: Any) -> Any:
-    """What a JSON file says; a complaint says ``what`` it should be, and which argument named it."""
+    """Return the contents of a JSON file. Errors describe the file as ``what`` and name the argument to correct."""
     advice = "".join(f"Give another {{{name}}}." for name in argument)
     place = Path(path).expanduser()
     if not place.is_file():
@@ -144,7 +144,7 @@ def write_tensors(path: str | PathLike[str], tensors: Mapping[str, Tensor], fact
 
 
 def read_tensors(path: str | PathLike[str], what: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Read what `write_tensors` wrote; ``what`` it should be is said where it is not."""
+    """Read a file written by `write_tensors`. Raise `InputError` if it is not ``what`` it should be."""
     place = Path(path).expanduser()
     if not place.is_file():
         raise InputFileError("file-not-found", f"{printable(str(path))} is not there, or not a file.")
@@ -174,7 +174,7 @@ def _naming_target(target: Path) -> Iterator[None]:
         yield
     except OutputError:
         raise
-    except SafetensorError as error:  # which hides what the system said in its own words
+    except SafetensorError as error:  # its message contains that of the system
         found = re.search(r"I/O error: (.*?) \(os error", str(error))
         raise OutputError(f"{printable(str(target))} cannot be written: {found[1] if found else error}.") from error
     except OSError as error:

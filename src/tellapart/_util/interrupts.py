@@ -28,7 +28,7 @@ _REPLACEABLE = (signal.SIG_DFL, signal.default_int_handler, _interrupt, _termina
 
 @contextmanager
 def stopping_on_termination() -> Iterator[None]:
-    """SIGTERM raises `Terminated` within the block, in the main thread, where nobody else takes care of it."""
+    """Raise `Terminated` on SIGTERM within the block, in the main thread, unless another handler is installed."""
     with _handling({signal.SIGTERM: _terminate}):
         yield
 

@@ -19,8 +19,8 @@ from .text import printable
 def exclusive(path: str | PathLike[str], on_wait: Callable[[], None]) -> Iterator[None]:
     """Wait until no other process is within such a block for the same path; ``on_wait`` is called if that takes time.
 
-    The lock is on a hidden file beside it, which stays; it ends with its process, however that ends. Where the system
-    has no such locks (Windows), there is none.
+    The lock is held on a hidden file in the same folder, which is not removed. It is released when the process ends,
+    however it ends. On systems without such locks (Windows), nothing is locked.
     """
     target = Path(path).expanduser()
     with open_lock(target.with_name(f".{target.name}.lock")) as file:

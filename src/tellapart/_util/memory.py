@@ -120,7 +120,7 @@ def _limited_groups(
 
 
 def _address_room() -> int:
-    """What `ulimit -v` leaves; a very large number where there is no such limit."""
+    """Return the bytes left by `ulimit -v`, or a very large number without such a limit."""
     try:
         resource: Any = import_module("resource")
         limit = resource.getrlimit(resource.RLIMIT_AS)[0]

@@ -14,7 +14,7 @@ ProgressLike: TypeAlias = bool | Report | None
 
 @contextmanager
 def progress_bar(wish: ProgressLike, title: str) -> Iterator[Report | None]:
-    """A function to report progress to, or None if nobody wants to know."""
+    """Return a function that reports progress, or None if progress is not shown."""
     if callable(wish):
         yield wish
         return
@@ -39,6 +39,6 @@ def progress_bar(wish: ProgressLike, title: str) -> Iterator[Report | None]:
 
 
 def in_notebook() -> bool:
-    """Whether this runs in the kernel of a notebook, where a bar can be shown beside the code."""
+    """Return whether this process is a notebook kernel, which can display a progress bar."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return type(shell).__name__ == "ZMQInteractiveShell"

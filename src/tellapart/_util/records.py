@@ -62,7 +62,7 @@ class Records:
         raise InputTypeError("cannot-be-saved", f"An object of class {kind} cannot be saved.")
 
     def unpack(self, facts: Any, tensors: Mapping[str, Tensor], depth: int = 0) -> Any:
-        """The value again; a complaint about anything that `pack` would not have written. Lists become tuples."""
+        """Return the unpacked value, with lists as tuples. Raise for anything that `pack` would not have written."""
         if depth > _DEEPEST:
             raise InputError("damaged-file", f"Its header is nested more than {_DEEPEST} deep.")
         if facts is None or isinstance(facts, (bool, int, float, str)):

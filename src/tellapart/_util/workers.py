@@ -23,7 +23,7 @@ Result = TypeVar("Result")
 
 
 class Stopped(Exception):
-    """Raised inside a worker whose results nobody waits for any more."""
+    """Raised inside a worker whose results are no longer needed."""
 
 
 class _OneCoreEach:
@@ -54,7 +54,7 @@ class _OneCoreEach:
                 self._holders.discard(holder)
 
     def forget_other_threads(self) -> None:
-        """In a forked process only one thread is left: nobody else will release the lock or the setting."""
+        """Reset the state in a forked process, where the threads that held the lock or the setting do not exist."""
         self._lock = threading.Lock()
         if self._holders and not getattr(_thread, "holds", False):
             self._holders.clear()
@@ -247,7 +247,7 @@ def flushing_denormals() -> Generator[None, None, None]:
 
 
 def default_threads() -> int:
-    """How many threads work where nobody says otherwise: ``TELLAPART_THREADS``, or what torch is set to use."""
+    """Return the default number of threads: ``TELLAPART_THREADS``, or the number that torch uses."""
     given = os.environ.get("TELLAPART_THREADS", "").strip()
     if given:
         if not given.isdecimal() or int(given) < 1:

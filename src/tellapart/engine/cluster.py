@@ -101,7 +101,7 @@ class Cluster:
             raise TypeError(f"The kernel or the samples cannot be sent to the workers: {error}") from error
 
     def _follow(self, parts: dict[Any, int], whole: Any, progress: Progress | None) -> None:
-        """Wait until all is done; raise when something has failed or nobody is left to do it."""
+        """Wait until all tasks are done; raise if a task has failed or no workers are left."""
         done, total = 0, sum(parts.values())
         waiting = self.distributed.as_completed([*parts, whole], loop=self.client.loop)
         seen = looked = time.monotonic()

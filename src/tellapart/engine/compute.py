@@ -1,4 +1,4 @@
-"""How to compute: said once at the public boundary, passed on whole."""
+"""Execution settings (memory budget, threads, executor, progress), created once per public call."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ class Compute:
     Attributes
     ----------
     max_memory
-        Bytes that a process may take for this call, beside the samples.
+        Bytes that a process may use for this call, in addition to the samples.
     automatic
         Whether ``max_memory`` is what happened to be free. Then nothing that changes a result may depend on it.
     threads
-        Threads of this process at the most. How many there are changes no bit of a result.
+        Maximum number of threads of this process. Results do not depend on it, to the last bit.
     executor
         Who computes tiles where that is somebody else than these threads.
     progress
-        Who is told how far it is.
+        Function that progress is reported to.
     """
 
     max_memory: int = field(default_factory=lambda: memory_budget(None))
@@ -47,7 +47,7 @@ class Compute:
         return (self.executor or Local(self.threads)).reduce(job, self.progress)
 
     def here(self) -> Compute:
-        """The same with the threads of this process only, and telling nobody."""
+        """Return the same settings with the threads of this process only, and without progress reports."""
         return replace(self, executor=None, progress=None)
 
     def phase(self, number: int, of: int) -> Compute:
@@ -58,7 +58,7 @@ class Compute:
         return replace(self, progress=lambda done, total: report(number * total + done, of * total))
 
     def leaving(self, taken: int) -> Compute:
-        """The same with the memory that is left when so many bytes are taken."""
+        """Return the same settings with the memory budget reduced by the given number of bytes."""
         return replace(self, max_memory=max(self.max_memory - taken, 1))
 
 
@@ -70,7 +70,7 @@ def computing(
     threads: int | None = None,
     title: str = "",
 ) -> Iterator[Compute]:
-    """What a user said of memory, cluster, threads and progress, as a `Compute`.
+    """Return the user's options for memory, cluster, threads and progress as a `Compute`.
 
     Connections and bars end with the block. Within it torch computes on one core, and our threads take the others:
     so what a call gives has the same bits whatever torch is set to.

@@ -1,4 +1,4 @@
-"""What a reduction will cost, told by computing a few of its tiles."""
+"""Cost of a reduction, estimated by computing a few of its tiles."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Cost:
     seconds
         How long it will take, if the machine does nothing else than during the probe.
     memory
-        Bytes at the most in each process, beside what is in memory already.
+        Maximum number of bytes in each process, in addition to what is in memory already.
     kept
         Whether rows that lie in files are read once and kept, or read again and again because they do not fit.
     workers
@@ -65,7 +65,7 @@ class Cost:
 def measure(work: Pass) -> Cost:
     """What a pass will cost, from some of its tiles, computed by whoever would compute all of them.
 
-    To look at all points once, which comes first, is next to nothing beside it and left out.
+    The first pass over all points is not included, because its cost is negligible in comparison.
     """
     tiling, job = work.tiling, Strips(work.reduction, work.tiling)
     seconds, probe, workers = _time(job, work.compute)
@@ -129,11 +129,11 @@ class Beginning:
         return min(self.tiles, self.job.size(panel))
 
     def part(self, panel: range, checkpoint: Callable[[], None], most: int | None = None) -> Any:
-        """Compute some tiles of a strip; nobody asks for the result."""
+        """Compute some tiles of a strip. The result is not used."""
         self.job.part(panel, checkpoint, self.tiles)
 
     def join(self, left: Any, right: Any) -> Any:
-        """None: nobody asks for the result."""
+        """Return None: the result is not used."""
 
 
 def _duration(seconds: float) -> str:

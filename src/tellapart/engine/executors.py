@@ -25,10 +25,10 @@ class Job(Protocol):
     threads: int
 
     def allow(self, most: int | None) -> None:
-        """Take no more than so many bytes in this process, if that is less than ``max_memory`` allows."""
+        """Limit the memory used in this process to the given number of bytes, if ``max_memory`` allows more."""
 
     def panels(self, workers: int) -> Sequence[range]:
-        """All strips, cut into panels for so many workers."""
+        """Return all strips, cut into panels for the given number of workers."""
 
     def size(self, panel: range) -> int:
         """How much work a panel is: its tiles."""
@@ -36,7 +36,7 @@ class Job(Protocol):
     def part(self, panel: range, checkpoint: Callable[[], None], most: int | None = None) -> Any:
         """Do the work of a panel, or of its first columns of tiles (``most``) to see how long they take.
 
-        It calls ``checkpoint`` now and then, which raises if nobody wants the result.
+        It calls ``checkpoint`` repeatedly, which raises if the result is no longer needed.
         """
 
     def join(self, left: Any, right: Any) -> Any:

@@ -81,7 +81,7 @@ class OnTiles:
         self.tiling, self.device, self.threads = tiling, tiling.device, tiling.threads
 
     def allow(self, most: int | None) -> None:
-        """Take no more than so many bytes in this process, if that is less than ``max_memory`` allows."""
+        """Limit the memory used in this process to the given number of bytes, if ``max_memory`` allows more."""
         self.tiling.allow(most)
 
 
@@ -164,7 +164,7 @@ class Strips(OnTiles):
 
 
 def branches(count: int, least: int) -> list[range]:
-    """Numbers up to ``count`` in whole branches of the tree, at least ``least`` of them if there are so many.
+    """Return ranges of numbers up to ``count`` in whole branches of the tree, at least ``least`` if there are enough.
 
     >>> branches(10, 3)
     [range(0, 4), range(4, 8), range(8, 10)]

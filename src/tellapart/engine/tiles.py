@@ -25,7 +25,7 @@ TILE, TILE_ON_DEVICE = (512, 512), (4096, 4096)
 FEW, TILE_OF_FEW = 2048, (256, 1024)
 #: Tiles are kept for the second pass if all of them, with what autograd saves, take less than this.
 KEEP_BYTES = 2**27
-#: Strips at the most for which points that are not kept are read and prepared once.
+#: Maximum number of strips for which points that are not kept are read and prepared once.
 PANEL = 16
 #: Seconds of work that are worth a thread: on a machine that does other things too, one that is started for less is
 #: waited for longer than it works. (With four processes for each core, two threads were slower than one below 50 ms of
@@ -53,7 +53,7 @@ class Tiling:
         self.starts = [sum(self.sizes[:k]) for k in range(len(samples))]
         asked = [*kernel.parameters(), *(sample for sample in samples if isinstance(sample, Tensor))]
         self.differentiable = torch.is_grad_enabled() and any(t.requires_grad for t in asked)
-        #: What autograd is told that the result depends on.
+        #: Tensors that the result depends on, for autograd.
         self.inputs = [*(s[:] for s in samples), *kernel.parameters()] if self.differentiable else []
         probe = probe_rows(*samples)
         with workers.one_core():
@@ -101,7 +101,7 @@ class Tiling:
         self.allow(None)
 
     def allow(self, most: int | None) -> None:
-        """Take at the most so much memory, and what ``max_memory`` says: so many threads, so many features kept."""
+        """Choose the numbers of threads and of kept features for the given memory and ``max_memory``."""
         budget = min(self._budget, most or self._budget)
         of_thread = tile_bytes(
             self.height, self.width, self.plan.dtype.itemsize, self.bytes_per_row, self.bytes_per_point
@@ -121,7 +121,7 @@ class Tiling:
         return self.prepared.resident
 
     def bytes_needed(self, threads: int) -> int:
-        """What so many threads take at the most, with the features that are kept."""
+        """Return the maximum memory of the given number of threads, including the kept features."""
         of_thread = tile_bytes(
             self.height, self.width, self.plan.dtype.itemsize, self.bytes_per_row, self.bytes_per_point
         )
@@ -138,7 +138,7 @@ class Tiling:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        # In another process, which may have less memory than the one that said how much may be taken.
+        # A worker process may have less memory than the process that set the limit.
         self._set_up(min(self.max_memory, available_memory() // 2))
 
     def replan(self, plan: Plan) -> None:
@@ -234,7 +234,7 @@ def tile_size(
 ) -> tuple[int, int]:
     """Rows and columns of a tile: the standard size, or less where the memory allowed is less.
 
-    The number of threads has no say: where there is no room for all of them, fewer work.
+    The number of threads has no influence: if memory does not suffice for all of them, fewer threads work.
     """
     height, width = TILE_ON_DEVICE if device.type != "cpu" else TILE_OF_FEW if points <= FEW else TILE
     while width > 64 and 2 * tile_bytes(height, width, itemsize, bytes_per_row, bytes_per_point) > budget:

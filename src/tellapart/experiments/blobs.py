@@ -123,7 +123,7 @@ def choose(criterion: str, row: dict[str, list[float]]) -> int:
 
 
 def table(result: dict[str, Any]) -> str:
-    """The curves beside those of the paper, to be read by people."""
+    """Return the curves next to those of the paper, as readable text."""
     effort = f"{result['repetitions']} repetitions, {result['permutations']} permutations"
     head = f"Blobs, {M} + {M} points, {effort}, α = {ALPHA}"
     lines = [head, "  ε" + " " * 21 + "".join(f"{ratio:8d}" for ratio in RATIOS)]

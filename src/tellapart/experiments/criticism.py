@@ -76,7 +76,7 @@ def run(
     made_by = command("criticism", quick=quick, steps=steps, samples=samples)
     steps, draws = steps or STEPS["quick" if quick else "full"], DRAWS["quick" if quick else "full"]
     data = generative.load(gans.DATA)
-    brought = read_samples(samples, data) if samples else None  # what does not fit is said before anything is trained
+    brought = read_samples(samples, data) if samples else None  # fail before training
     out.mkdir(parents=True, exist_ok=True)
     binary = replace(
         data,
@@ -294,8 +294,8 @@ def found(result: dict[str, Any]) -> str:
     title, model = next(iter(result["models"].items()))
     size = informative_size(model)
     rates = {name: model["tests"][name][str(size)]["power"] for name in LABELS}
-    told = ", ".join(f"{label} {rates[name]:.0%}" for name, (label, _) in LABELS.items())
+    powers = ", ".join(f"{label} {rates[name]:.0%}" for name, (label, _) in LABELS.items())
     return (
-        f"With {size} + {size} images of {title}, at α = {ALPHA}: {told}. The paper, with its own GAN and 500 + 500 "
+        f"With {size} + {size} images of {title}, at α = {ALPHA}: {powers}. The paper, with its own GAN and 500 + 500 "
         f"images: ARD {PAPER['ard']:.0%}, one bandwidth {PAPER['rbf']:.0%}, median {PAPER['median']:.0%}."
     )

@@ -15,7 +15,7 @@ DPI = 200
 
 @contextmanager
 def new_figure(path: Path, width: float, height: float, **style: Any) -> Iterator[Any]:
-    """A figure of so many inches to draw on; it is written to ``path`` as PNG and as PDF when the block ends."""
+    """Yield a figure of the given size in inches; it is written to ``path`` as PNG and PDF when the block ends."""
     with extra("matplotlib").rc_context(STYLE | style):
         figure = extra("matplotlib.figure").Figure(figsize=(width, height), layout="constrained")
         yield figure

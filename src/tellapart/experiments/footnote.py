@@ -111,9 +111,10 @@ def table(result: dict[str, Any]) -> str:
 def found(result: dict[str, Any]) -> str:
     """What was found, in words."""
     ends = {one["title"]: summary(one["runs"]) for one in result["variants"].values()}
-    told = (f"{end['t']:.1f} ± {end['error']:.1f} ({title})" for title, end in ends.items())
+    at_end = (f"{end['t']:.1f} ± {end['error']:.1f} ({title})" for title, end in ends.items())
     return (
-        f"After {result['steps']:,} steps t on held-out digits, by a kernel that is not learned, is {', '.join(told)}; "
+        f"After {result['steps']:,} steps t on held-out digits, by a kernel that is not learned, is "
+        f"{', '.join(at_end)}; "
         f"{sum(end['diverged'] for end in ends.values())} of {len(ends) * result['seeds']} runs diverged."
     )
 

@@ -121,9 +121,9 @@ def found(result: dict[str, Any]) -> str:
     plain, by_t = (models[title]["curves"] for title in ("GMMN", "t-GMMN"))
     common = [step for step in by_t["step"] if step in plain["step"]]
     t, u = (curves["t"][curves["step"].index(common[-1])] for curves in (by_t, plain))
-    told = (f"{title}: {row['iterations']:,} iterations, AUC {row['auc']:.2f}" for title, row in models.items())
+    sentences = (f"{title}: {row['iterations']:,} iterations, AUC {row['auc']:.2f}" for title, row in models.items())
     return (
-        f"{'; '.join(told)} (0.5 where samples cannot be told from digits). The rarest digit has "
+        f"{'; '.join(sentences)} (0.5 where samples cannot be told from digits). The rarest digit has "
         f"{100 * min(min(row['proportions']) for row in models.values()):.1f} % of the samples or more in every model. "
         f"After {common[-1]:,} iterations t on held-out digits is {t:.2f} for t-GMMN and {u:.2f} for GMMN."
     )

@@ -187,7 +187,7 @@ def judge(generator: nn.Module, data: Data, kernel: Kernel) -> dict[str, float]:
 
 
 def summary(variant: Variant, runs: list[Any], seconds: float) -> dict[str, Any]:
-    """Means and standard errors over seeds, at the end and after so many seconds of computing."""
+    """Return means and standard errors over seeds, at the end and after a given computing time in seconds."""
     t = np.array([[point["t"] for point in one["curve"]] for one in runs])
     mmd = np.array([one["curve"][-1]["mmd2"] for one in runs])
     in_time = [[point["t"] for point in one["curve"] if point["seconds"] <= 1.02 * seconds][-1:] for one in runs]
@@ -225,17 +225,17 @@ def table(result: dict[str, Any]) -> str:
 
 def found(result: dict[str, Any]) -> str:
     """What was found, in words: by SGD and by Adam, t against √MMD² as a loss."""
-    told = []
+    sentences = []
     for optimiser, (t, plain) in {"SGD": ("t", "gmmn"), "Adam": ("t_adam", "gmmn_adam")}.items():
         ours, theirs = (result["variants"][name] for name in (t, plain))
         gap = ours["t"][-1] - theirs["t"][-1]
         error = (ours["t_error"][-1] ** 2 + theirs["t_error"][-1] ** 2) ** 0.5
-        told.append(
+        sentences.append(
             f"By {optimiser}, minimising t ends with t = {ours['t'][-1]:.2f} on held-out images and minimising √MMD² "
             f"with {theirs['t'][-1]:.2f}: a difference of {gap:+.2f} ± {error:.2f}."
         )
     best = min(result["variants"].values(), key=lambda one: one["t"][-1])
-    return " ".join([*told, f"The least has “{best['title']}”, {best['t'][-1]:.2f} ± {best['t_error'][-1]:.2f}."])
+    return " ".join([*sentences, f"The least has “{best['title']}”, {best['t'][-1]:.2f} ± {best['t_error'][-1]:.2f}."])
 
 
 def draw(result: dict[str, Any], path: Path) -> None:

@@ -102,5 +102,5 @@ def table(result: dict[str, Any]) -> str:
 
 def found(result: dict[str, Any]) -> str:
     """What was found, in words."""
-    told = (f"{one['title']} on {one['data']}: AUC {one['auc']:.2f}" for one in result["runs"])
-    return f"How well a witness tells samples from held-out images: {'; '.join(told)}."
+    sentences = (f"{one['title']} on {one['data']}: AUC {one['auc']:.2f}" for one in result["runs"])
+    return f"How well a witness tells samples from held-out images: {'; '.join(sentences)}."

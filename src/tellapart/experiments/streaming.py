@@ -162,13 +162,13 @@ def table(result: dict[str, Any]) -> str:
 
 def found(result: dict[str, Any]) -> str:
     """What was found, in words."""
-    told = []
+    sentences = []
     for problem, about in result["problems"].items():
         linear, block = (result["slopes"][problem][name] for name in ("linear", "block"))
-        told.append(f"{linear:.2f} and {block:.2f} ({about['title']})" if linear and block else "")
+        sentences.append(f"{linear:.2f} and {block:.2f} ({about['title']})" if linear and block else "")
     return (
         "On logarithmic axes, the rows that the linear-time and the block test need grow over those of the "
-        f"quadratic-time test with slopes of {', '.join(filter(None, told))}; the claim is a slope of 2."
+        f"quadratic-time test with slopes of {', '.join(filter(None, sentences))}; the claim is a slope of 2."
     )
 
 

@@ -19,7 +19,7 @@ from ..generative.runs import seconds_per_step, steps_done
 
 #: What `read_curves` gives besides the shares of classes.
 MEASURES = {"mmd2": "MMD²", "t": "t", "pvalue": "p", "auc": "AUC"}
-#: From so many minutes on, it is said how long training will take.
+#: Number of minutes from which the expected training time is printed.
 LONG = 1.0
 
 
@@ -33,7 +33,7 @@ def train_or_resume(
     classifier: Classifier | None = None,
     progress: ProgressLike = None,
 ) -> Model[Any]:
-    """A model in its folder, as far as asked for or further; how long that will take is said first."""
+    """Train a model in its folder up to the requested step, after printing the expected time."""
     left = settings["steps"] - steps_done(folder)
     minutes = left * seconds_per_step(name, data, settings) / 60 if left > 0 else 0
     if minutes > LONG:

@@ -87,19 +87,19 @@ def table(result: dict[str, Any]) -> str:
 
 def found(result: dict[str, Any]) -> str:
     """What was found, in words."""
-    told = []
+    sentences = []
     for title, runs in result["models"].items():
         whole = sum(one["covered"] == len(result["real"]) for one in runs)
         rarest = [100 * min(one["shares"]) for one in runs]
-        told.append(
+        sentences.append(
             f"{title}: {whole} of {len(runs)} runs have every digit in at least {COVERED:.0%} of their samples, and "
             f"the rarest digit of a run has {min(rarest):.1f} to {max(rarest):.1f} %."
         )
-    return " ".join(told)
+    return " ".join(sentences)
 
 
 def draw(result: dict[str, Any], rows: dict[str, list[Any]], path: Path) -> None:
-    """One row of samples for each run, and the share of each digit beside it."""
+    """Draw one row of samples for each run, next to the proportion of each digit."""
     with new_figure(path, 11, 6.2) as figure:
         for part, (title, runs) in zip(figure.subfigures(1, len(MODELS)), result["models"].items(), strict=True):
             part.suptitle(f"{title}, {runs[0]['iterations']:,} iterations")

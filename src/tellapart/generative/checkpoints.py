@@ -19,7 +19,7 @@ from .._util.files import read_tensors
 FACTS = {"model": str, "settings": dict, "seed": int, "step": int, "data": dict, "device": str, "optimisers": dict}
 #: What it says of its data.
 DATA = {"name": str, "shape": list, "classes": int, "digest": str}
-#: Coordinates of a row at the most: no images are larger.
+#: Maximum number of coordinates of a row: no images are larger.
 _LARGEST_ROW = 2**31
 
 
@@ -94,7 +94,7 @@ def restore_state(
 
 
 def check_shapes(path: Path, tensors: Mapping[str, Tensor], shapes: Mapping[str, torch.Size]) -> None:
-    """Complain where a checkpoint does not hold the networks that its settings describe.
+    """Raise `InputError` if a checkpoint does not contain the networks that its settings describe.
 
     A file whose settings ask for networks of another size is found out before memory is taken for them.
     """

@@ -36,7 +36,7 @@ class Evaluation:
     covered
         How many classes have a share of at least `COVERED`.
     confidence
-        The mean probability of the class that the classifier chose. About 0.99 for real digits; low for what is none.
+        Mean probability of the class that the classifier chose. About 0.99 for real digits, lower for other images.
     accuracy
         The classifier's accuracy on held-out data: what all this is worth.
     """

@@ -50,12 +50,12 @@ def measure_samples(
 
 
 class SampleCheck:
-    """Compares what a generator draws with held-out data every so many steps, and logs it.
+    """Compare samples of a generator with held-out data every ``every`` steps, and log the result.
 
     Parameters
     ----------
     sample
-        A function of a number of rows that draws so many from the generator.
+        Function that draws the given number of rows from the generator.
     held_out
         Data that the generator is not trained on.
     every
@@ -63,7 +63,7 @@ class SampleCheck:
     writer
         A ``SummaryWriter`` of TensorBoard, or whatever has its ``add_scalar``; None to have the numbers returned only.
     rows
-        How many rows of each are compared, at the most.
+        Maximum number of rows of each sample to compare.
     kernel
         By default a sum of Gaussians at 1/8 to 2 median distances of the held-out data, the same at every step.
     tag
@@ -98,7 +98,7 @@ class SampleCheck:
         self.kernel = kernel or Mixture([factor * median for factor in FACTORS]).requires_grad_(False)
 
     def __call__(self, step: int) -> dict[str, float] | None:
-        """To be called after each step: what was found, at every so manyth, and else None."""
+        """Return the measurements every ``every`` steps, otherwise None. Call it after each step."""
         if step % self.every:
             return None
         with torch.no_grad():

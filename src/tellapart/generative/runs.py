@@ -40,11 +40,11 @@ def train(
     """Train a model, with pictures of samples, evaluations on held-out data, and TensorBoard if it is installed.
 
     Parameters are as for `Trainer`, which it makes; ``data`` may also be ``"mnist"``, ``"digits"``, a folder or a file,
-    and ``callbacks`` are told besides those that are always there.
+    and ``callbacks`` are called after the default ones.
     """
     data, out = load(data) if isinstance(data, str) else data, Path(out)
-    told = (EvaluateOnHeldOut(), SavePictures(), TensorBoard(), *callbacks)
-    return Trainer(name, data, out, settings, rng=rng, resume=resume, device=device, callbacks=told).run(progress)
+    called = (EvaluateOnHeldOut(), SavePictures(), TensorBoard(), *callbacks)
+    return Trainer(name, data, out, settings, rng=rng, resume=resume, device=device, callbacks=called).run(progress)
 
 
 def has_run(out: str | Path) -> bool:
@@ -53,7 +53,7 @@ def has_run(out: str | Path) -> bool:
 
 
 def steps_done(out: str | Path) -> int:
-    """How far the run in a folder is, 0 if there is none."""
+    """Return the number of completed steps of the run in a folder, or 0 without a run."""
     path = Path(out) / "checkpoint.safetensors"
     return int(checkpoints.read_run(path)[1]["step"]) if path.exists() else 0
 

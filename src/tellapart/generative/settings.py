@@ -27,7 +27,7 @@ class Settings:
     steps, batch_size
         Iterations, and rows of a batch of data and of generated rows.
     noise
-        The generator's input: so many coordinates, uniform on [-1, 1].
+        Dimension of the generator's input, which is uniform on [-1, 1].
     hidden
         The widths of the generator's hidden layers.
     initial_std
@@ -65,7 +65,7 @@ class Settings:
 
     @classmethod
     def from_mapping(cls: type[S], given: Mapping[str, Any]) -> S:
-        """Settings from a mapping; a name that is no setting is an error.
+        """Create settings from a mapping. Raise `InputError` for an unknown name.
 
         >>> Settings.from_mapping({"learning_rat": 1})
         Traceback (most recent call last):

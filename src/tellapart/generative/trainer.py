@@ -167,7 +167,7 @@ class Trainer:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Complain where another process trains in this folder, or has done so since the checkpoint was read.
+        """Raise `InputError` if another process trains in this folder, or has done so since the checkpoint was read.
 
         The lock is the system's: it ends with the process that has it, however that ends.
         """
@@ -244,7 +244,7 @@ def _epoch_order(seed: int, epoch: int, n: int) -> Tensor:
 
 
 def _check_memory(shapes: Mapping[str, torch.Size]) -> None:
-    """Complain about networks that would not fit: weights, gradients and two states of the optimiser."""
+    """Raise `InputError` if weights, gradients and two states of the optimizer do not fit into memory."""
     need, free = 4 * 4 * sum(math.prod(shape) for shape in shapes.values()), available_memory()
     if need > free:
         raise InputMemoryError(

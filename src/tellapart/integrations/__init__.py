@@ -1,4 +1,5 @@
-"""tellapart where people already work: pytest, scikit-learn, torchmetrics, text, ONNX, AnnData; one module for each.
+"""Integrations with pytest, scikit-learn, torchmetrics, sentence-transformers, ONNX Runtime and AnnData.
 
-Each is thin and imports its package when it is used; an error names the extra that is missing.
+Each module is a thin wrapper that imports its package on first use. If the package is missing, the error names the
+extra to install.
 """

@@ -1,4 +1,4 @@
-"""Cells of an AnnData object as two samples."""
+"""Two samples from the cells of an AnnData object."""
 
 from __future__ import annotations
 
@@ -26,27 +26,36 @@ def samples(
     strata: str | None = None,
     max_memory: int | None = None,
 ) -> dict[str, Any]:
-    """The cells of two conditions, as arguments of `tellapart.two_sample_test` and `tellapart.compare`.
+    """Return the cells of two conditions as arguments of `tellapart.two_sample_test` and `tellapart.compare`.
 
-    Cells of one donor depend on each other. Give the donor as ``groups``: whole donors are then exchanged, and the
-    p-value is about donors and not about cells.
+    Cells of the same donor are not independent. Pass the donor as ``groups``: donors are then permuted as a whole, and
+    the p-value refers to donors rather than to cells.
 
     Parameters
     ----------
-    adata
-        An ``AnnData`` object (the extra ``anndata``).
-    by
-        The column of ``adata.obs`` with the conditions.
-    values
-        The two conditions to compare, X and Y; by default there must be just two.
-    obsm, layer
-        Which numbers of a cell: an embedding such as ``"X_pca"``, or a layer of expression values; else ``adata.X``.
-    genes
-        Some of the genes; not with ``obsm``.
-    groups, strata
-        Columns of ``adata.obs``: donors; and batches, within which alone cells are exchanged.
-    max_memory
-        Bytes that the cells may take once they are dense; by default what is free.
+    adata : anndata.AnnData
+        Annotated data (requires the extra ``anndata``).
+    by : str
+        Column of ``adata.obs`` that contains the conditions.
+    values : sequence of two values, optional
+        The two conditions to compare, X and Y. By default, ``by`` must have exactly two values.
+    obsm : str, optional
+        Key of the embedding to compare, such as ``"X_pca"``.
+    layer : str, optional
+        Name of the layer of expression values to compare. By default, ``adata.X`` is compared.
+    genes : sequence of str, optional
+        Genes to compare. By default all. Cannot be combined with ``obsm``.
+    groups : str, optional
+        Column of ``adata.obs`` with group labels, such as donors.
+    strata : str, optional
+        Column of ``adata.obs`` with strata, such as batches. Cells are permuted only within strata.
+    max_memory : int, optional
+        Maximum number of bytes of the dense cells. By default, the free memory.
+
+    Returns
+    -------
+    arguments : dict
+        Keyword arguments: ``X``, ``Y``, and ``groups`` and ``strata`` if given.
 
     Examples
     --------
@@ -60,10 +69,10 @@ def samples(
     '2'
     """
     if not all(hasattr(adata, name) for name in ("obs", "obsm", "layers", "var_names")):
-        raise InputTypeError("wrong-type", f"adata must be an AnnData object, but is of type {type(adata).__name__}.")
+        raise InputTypeError("wrong-type", f"`adata` must be an AnnData object, got {type(adata).__name__}.")
     if obsm is not None and (layer is not None or genes is not None):
         raise InputError(
-            "conflicting-arguments", "obsm= takes coordinates of an embedding: give neither layer= nor genes= with it."
+            "conflicting-arguments", "`obsm` selects an embedding and cannot be combined with `layer` or `genes`."
         )
     labels = _column(adata, by)
     chosen = list(dict.fromkeys(labels.tolist())) if values is None else list(values)
@@ -71,12 +80,12 @@ def samples(
         raise InputError(
             "wrong-number-of-samples",
             f"obs[{by!r}] has {len(chosen)} values.",
-            "Give two of them as {values}.",
+            "Pass the two to compare as {values}.",
             values=tuple(chosen[:2]),
         )
     rows = [np.flatnonzero(labels == value) for value in chosen]
-    for value, found in zip(chosen, rows, strict=True):
-        if not len(found):
+    for value, positions in zip(chosen, rows, strict=True):
+        if not len(positions):
             raise InputError("unknown-value", f"No cell has obs[{by!r}] == {value!r}.")
     cells, names = _numbers(adata, obsm, layer, genes)
     check_memory(8.0 * sum(map(len, rows)) * cells.shape[1], "adata", max_memory, "Choose {genes}.", genes=...)
@@ -97,7 +106,7 @@ def _column(adata: Any, name: str) -> Any:
 
 
 def _numbers(adata: Any, obsm: str | None, layer: str | None, genes: Sequence[str] | None) -> tuple[Any, Any]:
-    """All cells, perhaps sparse, and the names of their coordinates."""
+    """Return all cells (dense or sparse) and the names of their columns."""
     if obsm is not None:
         if obsm not in adata.obsm:
             raise InputError("unknown-member", f"obsm has no {obsm!r}. It has {', '.join(map(repr, adata.obsm))}.")
@@ -112,12 +121,12 @@ def _numbers(adata: Any, obsm: str | None, layer: str | None, genes: Sequence[st
         return cells, tuple(names)
     unknown = sorted(set(genes) - set(names))
     if unknown:
-        raise InputError("unknown-column", f"var_names lacks {', '.join(map(repr, unknown[:5]))}.")
+        raise InputError("unknown-column", f"var_names does not contain {', '.join(map(repr, unknown[:5]))}.")
     return cells[:, [names.index(gene) for gene in genes]], tuple(genes)
 
 
 def _dense(cells: Any) -> torch.Tensor:
     values = as_array(cells.toarray() if hasattr(cells, "toarray") else cells, "adata")
     if not np.isfinite(values).all():
-        raise InputError("non-finite-values", "adata has values that are not finite numbers.")
+        raise InputError("non-finite-values", "adata has NaN or infinite values.")
     return torch.from_numpy(np.ascontiguousarray(values, np.float32 if values.itemsize <= 4 else np.float64))

@@ -1,6 +1,6 @@
-"""Assertions about distributions, for tests: exact, with a stated probability that a true null fails.
+"""Assertions about distributions for test suites: exact tests with a stated probability of a false failure.
 
-Nothing heavy is imported before an assertion is made: every run of pytest imports this module.
+Imports of torch are deferred until an assertion is called, because every pytest run imports this module.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from .._util.rng import RNG
     from ..twosample import TwoSampleResult
 
-#: The first look: samples whose p-value is above `_SUSPICIOUS` in so few relabellings pass at once.
+#: Number of permutations of the first test, and the p-value above which samples pass without a second one.
 _FIRST_LOOK, _SUSPICIOUS = 199, 0.05
-#: Characters of an option that is written out.
+#: Maximum number of characters of an option value in a message.
 _LONGEST = 60
 
 
 @dataclass(frozen=True)
 class RunningTest:
-    """The test that is running: its name, where reports of its failures go, and whom to tell about them."""
+    """The running pytest test: its name, the folder of its reports, and a function that attaches a report to it."""
 
     name: str
     folder: Path
@@ -33,29 +33,29 @@ class RunningTest:
 
     @property
     def seed(self) -> int:
-        """A seed that depends on the name of the test and on nothing else."""
+        """Seed that depends only on the name of the test."""
         return int.from_bytes(hashlib.sha256(self.name.encode()).digest()[:6], "big")
 
     @property
     def file_name(self) -> str:
-        """The name of the test as the name of a file; tests whose names differ have files whose names do."""
+        """File name derived from the name of the test; different tests have different file names."""
         readable = "".join(c if c.isalnum() or c in "-." else "_" for c in self.name.split("::", 1)[-1])[:80]
         return f"{readable}-{self.seed:012x}"
 
 
-#: Set by the pytest plugin while a test runs.
+#: The running test; set by the pytest plugin.
 running: RunningTest | None = None
 
 
 class DistributionError(AssertionError):
-    """Two samples are not as an assertion says.
+    """An assertion about the distributions of two samples failed.
 
     Attributes
     ----------
-    result
-        The test that found it.
-    report
-        The HTML report, where one was written.
+    result : TwoSampleResult
+        Result of the test.
+    report : pathlib.Path or None
+        Path of the HTML report, if one was written.
     """
 
     def __init__(self, message: str, result: TwoSampleResult, report: Path | None = None) -> None:
@@ -72,34 +72,36 @@ def assert_same_distribution(
     report: str | os.PathLike[str] | bool = True,
     **options: Any,
 ) -> None:
-    """Assert that two samples come from one distribution: fails if an exact test rejects that at level ``alpha``.
+    """Assert that two samples have the same distribution: fails if an exact test rejects this at level ``alpha``.
 
-    Where the null hypothesis is true, the assertion fails with probability at most ``alpha``, at every sample size.
-    That holds for data drawn anew in each run; with data from a fixed seed it always fails or never.
+    If the null hypothesis is true, the assertion fails with probability at most ``alpha`` at every sample size. This
+    holds if the data are drawn anew in each run; with data from a fixed seed the outcome is always the same.
 
     Parameters
     ----------
-    X, Y
-        The samples: anything that `tellapart.read` takes.
-    alpha
-        The probability that a true null hypothesis fails. With 10,000 such assertions a day, 1e-4 is one false alarm.
-    rng
-        A seed for the relabellings. By default it is made of the name of the running test, or is 0 outside pytest.
-    report
-        Where to write an HTML report on failure. True: into the folder of pytest's option ``--tellapart-reports`` (by
-        default its cache), and not at all outside pytest. False: nowhere.
+    X, Y : array_like, DataFrame or path
+        The samples: anything that `tellapart.read` accepts.
+    alpha : float, default 1e-4
+        Significance level, i.e. the probability of failure under the null hypothesis. With 10,000 such assertions a
+        day, 1e-4 means one false alarm a day on average.
+    rng : int or generator, optional
+        Seed of the permutations. By default it is derived from the name of the running test, and is 0 outside pytest.
+    report : bool or path, default True
+        Path of an HTML report that is written on failure. True: a file in the folder of pytest's option
+        ``--tellapart-reports`` (default: its cache folder), and no report outside pytest. False: no report.
     **options
-        Of `tellapart.two_sample_test`: ``groups``, ``strata``, ``paired``, ``keep_columns``, ``features``, …
+        Options of `tellapart.two_sample_test`: ``groups``, ``strata``, ``paired``, ``keep_columns``, ``features``, …
 
     Raises
     ------
     DistributionError
-        An ``AssertionError`` that says in which columns the samples differ, and how to repeat the test.
+        If the test rejects. This ``AssertionError`` reports the columns that differ and how to repeat the test.
 
     Notes
     -----
-    There is a first look with 199 relabellings. Only if its p-value is at most 0.05 are there as many as ``alpha``
-    needs (9,999 for 1e-4), and it is their p-value that decides. So the level is that of one exact test.
+    A first test uses 199 permutations. Only if its p-value is at most 0.05 (or ``alpha``, if larger), a second test is
+    run with as many permutations as ``alpha`` requires (9,999 for 1e-4), and its p-value alone decides. The level is
+    therefore that of a single exact test.
 
     Examples
     --------
@@ -129,15 +131,15 @@ def assert_same_distribution(
     path, remark = _write_report(X, Y, seed, report, options)
     message = [
         result.summary(alpha),
-        f"Samples from one distribution fail this assertion with probability at most {alpha:g}.",
-        f"To repeat it: ta.two_sample_test(X, Y, {result.permutations}, {_spelled(options)}rng={seed})",
+        f"Samples from the same distribution fail this assertion with probability at most {alpha:g}.",
+        f"To repeat the test: ta.two_sample_test(X, Y, {result.permutations}, {_spelled(options)}rng={seed})",
         *([remark] if remark else []),
     ]
     raise DistributionError("\n".join(message), result, path)
 
 
 def _spelled(options: dict[str, Any]) -> str:
-    """Options as they are written in a call; of values that are long only the name.
+    """Spell options as in a call, with long values replaced by an ellipsis.
 
     >>> _spelled({"paired": True, "keep_columns": ["id"], "groups": list(range(100))})
     "paired=True, keep_columns=['id'], groups=…, "
@@ -147,17 +149,26 @@ def _spelled(options: dict[str, Any]) -> str:
 
 
 def assert_different(X: Any, Y: Any, alpha: float = 0.01, *, rng: RNG = None, **options: Any) -> None:
-    """Assert that two samples can be told apart: fails unless an exact test rejects that they are alike.
+    """Assert that two samples have different distributions: fails unless an exact test rejects that they are equal.
 
-    Where they are alike, the assertion passes with probability at most ``alpha``. How often it fails where they differ
-    is a matter of power: have enough rows.
+    If the distributions are equal, the assertion passes with probability at most ``alpha``. If they differ, it passes
+    with the power of the test, which grows with the number of rows.
 
     Parameters
     ----------
-    X, Y, rng, **options
-        As in `assert_same_distribution`.
-    alpha
-        The level of the test.
+    X, Y : array_like, DataFrame or path
+        The samples: anything that `tellapart.read` accepts.
+    alpha : float, default 0.01
+        Significance level of the test.
+    rng : int or generator, optional
+        Seed of the permutations, as in `assert_same_distribution`.
+    **options
+        Options of `tellapart.two_sample_test`.
+
+    Raises
+    ------
+    DistributionError
+        If the test does not reject.
 
     Examples
     --------
@@ -173,14 +184,14 @@ def assert_different(X: Any, Y: Any, alpha: float = 0.01, *, rng: RNG = None, **
     result = two_sample_test(X, Y, permutations, rng=_seed(rng), **options)
     _check_can_fail(result, alpha, all_seen=True)
     if not result.reject(alpha):
-        raise DistributionError(f"{result.summary(alpha)}\nThey were to differ at level {alpha:g}.", result)
+        raise DistributionError(f"{result.summary(alpha)}\nExpected the samples to differ at level {alpha:g}.", result)
 
 
 def _check_alpha(alpha: Any) -> None:
     from .._util.errors import InputError
 
     if not isinstance(alpha, (int, float)) or not 1e-6 <= alpha < 1:
-        raise InputError("out-of-range", f"alpha must be between 1e-6 and 1, but is {alpha!r}.")
+        raise InputError("out-of-range", f"`alpha` must be between 1e-6 and 1, got {alpha!r}.")
 
 
 def _seed(rng: RNG) -> int:
@@ -192,21 +203,22 @@ def _seed(rng: RNG) -> int:
 
 
 def _check_can_fail(result: TwoSampleResult, alpha: float, all_seen: bool) -> None:
-    """Complain about an assertion whose outcome is certain, as too few rows make it."""
+    """Raise `InputError` if there are too few rows to reject at level ``alpha``, whatever the data."""
     from .._util.errors import InputError
 
     if all_seen and result.min_pvalue > alpha:
         sizes = " and ".join(map(str, result.sizes))
         raise InputError(
             "level-not-attainable",
-            f"With {sizes} rows p cannot be below {result.min_pvalue:.3g}: nothing can be found at level {alpha:g}.",
-            "Give more rows, or a larger {alpha}.",
+            f"With {sizes} rows the smallest attainable p-value is {result.min_pvalue:.3g}, so the test cannot reject "
+            f"at level {alpha:g}.",
+            "Use more rows, or a larger {alpha}.",
             alpha=...,
         )
 
 
 def _write_report(X: Any, Y: Any, seed: int, report: Any, options: dict[str, Any]) -> tuple[Path | None, str]:
-    """The report of a failure, and what to say of it; a report that cannot be made must not hide the failure."""
+    """Write the report of a failure; return its path and a remark. An error in doing so must not hide the failure."""
     from .._util.errors import InputError
     from ..criticism import compare
 

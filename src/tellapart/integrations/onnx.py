@@ -1,4 +1,4 @@
-"""Features by a model in the ONNX format."""
+"""Features computed by an ONNX model."""
 
 from __future__ import annotations
 
@@ -15,31 +15,35 @@ from ..data.stores import naming_file
 def onnx(
     path: str | os.PathLike[str], output: str | None = None, *, providers: Sequence[str] = ("CPUExecutionProvider",)
 ) -> Callable[[Any], Any]:
-    """What a model in an ONNX file says of each row or image (the extra ``onnx``).
+    """Return a feature function that applies an ONNX model to rows or images.
+
+    Requires the extra ``onnx``.
 
     Parameters
     ----------
-    path
-        The file. The model has one input: rows of shape (n, d), or images between 0 and 1 of shape (n, channels, h, w).
-    output
-        Which of its outputs; by default the first.
-    providers
-        Where it is computed, as ONNX Runtime calls it.
+    path : path
+        ONNX file. The model must have one input: rows of shape (n, d), or images with values between 0 and 1 of shape
+        (n, channels, height, width).
+    output : str, optional
+        Name of the output to use. By default the first.
+    providers : sequence of str, default ("CPUExecutionProvider",)
+        Execution providers of ONNX Runtime.
 
     Returns
     -------
-    A function of a tensor, to be given as ``features=``.
+    features : callable
+        Function of a tensor, to be passed as ``features=``.
     """
     file = Path(path).expanduser()
     if not file.is_file():
-        raise InputFileError("file-not-found", f"There is no file {file}.")
+        raise InputFileError("file-not-found", f"File not found: {file}.")
     library = extra("onnxruntime", group="onnx", what="ta.features.onnx")
     with naming_file(file.name):
         session = library.InferenceSession(str(file), providers=list(providers))
-    inputs, outputs = session.get_inputs(), [one.name for one in session.get_outputs()]
+    inputs, outputs = session.get_inputs(), [node.name for node in session.get_outputs()]
     if len(inputs) != 1:
         raise InputError(
-            "unsuitable-features", f"{file.name} must have one input, but has {[one.name for one in inputs]}."
+            "unsuitable-features", f"{file.name} must have one input, but has {[node.name for node in inputs]}."
         )
     if output is not None and output not in outputs:
         raise InputError(
@@ -50,14 +54,15 @@ def onnx(
     def features(rows: Any) -> Any:
         if isinstance(rows, (list, tuple)):
             raise InputTypeError(
-                "unsuitable-features", f"{file.name} is for numbers and images, but got texts. Give features of texts."
+                "unsuitable-features",
+                f"{file.name} accepts numbers and images, but got texts. Use a feature function of texts.",
             )
         values = rows.cpu().numpy().astype(dtype)
         try:
             return session.run([output or outputs[0]], {inputs[0].name: values})[0]
-        except Exception as error:  # the library has a class for each kind, and no common one
+        except Exception as error:  # the exceptions of ONNX Runtime have no common base class
             raise InputError(
-                "unsuitable-features", f"{file.name} does not take an input of shape {values.shape}: {error}"
+                "unsuitable-features", f"{file.name} does not accept an input of shape {values.shape}: {error}"
             ) from error
 
     features.__name__ = f"onnx({file.name})"

@@ -1,6 +1,6 @@
-"""The pytest plugin: a seed for each test, reports of failures, and snapshots of distributions.
+"""pytest plugin: a seed for each test, reports of failed assertions, and distribution snapshots.
 
-pytest loads it wherever tellapart is installed; it imports nothing heavy.
+pytest loads this module in every run where tellapart is installed, so torch must not be imported at the top level.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ import pytest
 
 from . import assertions
 
-#: Where snapshots lie, beside the test that made them.
+#: Folder of snapshots, next to the test file.
 SNAPSHOTS = "__distributions__"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Two options."""
-    group = parser.getgroup("tellapart", "samples and their distributions")
+    """Add ``--tellapart-reports`` and ``--tellapart-update``."""
+    group = parser.getgroup("tellapart", "assertions about distributions")
     group.addoption(
         "--tellapart-reports",
         metavar="DIR",
-        help="where assert_same_distribution writes the HTML report of a failure (by default in pytest's cache)",
+        help="folder for HTML reports of failed assert_same_distribution calls (default: in pytest's cache)",
     )
-    group.addoption("--tellapart-update", action="store_true", help="store all distribution snapshots anew")
+    group.addoption("--tellapart-update", action="store_true", help="replace all distribution snapshots")
 
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Let assertions know which test is running, and where its reports go."""
+    """Record which test is running and where its reports are written."""
     before = assertions.running
     assertions.running = assertions.RunningTest(item.nodeid, _report_folder(item.config), _attach_to(item))
     yield
@@ -56,7 +56,7 @@ def _attach_to(item: pytest.Item) -> Any:
 
 @pytest.fixture
 def tellapart_rng() -> Any:
-    """A NumPy generator whose seed depends on the name of the test alone."""
+    """NumPy random generator whose seed depends only on the name of the test."""
     import numpy as np
 
     assert assertions.running is not None
@@ -65,16 +65,17 @@ def tellapart_rng() -> Any:
 
 @pytest.fixture
 def distribution_snapshot(request: pytest.FixtureRequest) -> DistributionSnapshot:
-    """Compares a sample with the one that was stored when the test first ran."""
+    """Callable that compares a sample with the one stored in the first run of the test."""
     assert assertions.running is not None
     folder = Path(request.path).parent / SNAPSHOTS / Path(request.path).stem
     return DistributionSnapshot(folder, assertions.running, bool(request.config.getoption("--tellapart-update")))
 
 
 class DistributionSnapshot:
-    """Call it with a sample. The first run of the test stores it, later runs compare theirs with it.
+    """Store a sample in the first run of a test, and compare the samples of later runs with it.
 
-    Where the environment variable ``CI`` is set, a snapshot that is missing is a failure: nobody would commit it.
+    If the environment variable ``CI`` is set, a missing snapshot is a failure, because a snapshot written there would
+    not be committed.
     """
 
     def __init__(self, folder: Path, test: assertions.RunningTest, update: bool) -> None:
@@ -82,23 +83,23 @@ class DistributionSnapshot:
         self._calls = 0
 
     def __call__(self, sample: Any, alpha: float = 1e-4, **options: Any) -> None:
-        """Assert that ``sample`` is distributed as the stored one; see `tellapart.testing.assert_same_distribution`.
+        """Assert that ``sample`` has the same distribution as the stored sample.
 
         Parameters
         ----------
-        sample
-            An array or tensor of numbers (stored as .npy) or a DataFrame (stored as .parquet).
-        alpha
-            The probability that samples from one distribution fail.
+        sample : array_like or DataFrame
+            Array or tensor of numbers (stored as .npy), or DataFrame (stored as .parquet).
+        alpha : float, default 1e-4
+            Significance level, i.e. the probability of failure under the null hypothesis.
         **options
-            As in `assert_same_distribution`.
+            Options of `tellapart.testing.assert_same_distribution`.
         """
         __tracebackhide__ = True
         self._calls += 1
         path, write = _storage(sample, self.folder / f"{self.test.file_name}-{self._calls}")
         if self.update or not path.exists():
             if os.environ.get("CI") and not self.update:
-                pytest.fail(f"There is no snapshot {path}. Run this test outside CI once, and commit the file.")
+                pytest.fail(f"Snapshot not found: {path}. Run this test once outside CI, and commit the file.")
             path.parent.mkdir(parents=True, exist_ok=True)
             from .._util.files import atomic_path
 
@@ -109,7 +110,7 @@ class DistributionSnapshot:
 
 
 def _storage(sample: Any, stem: Path) -> tuple[Path, Any]:
-    """The file that a sample is stored in, and the function that writes it."""
+    """Return the path of the file that stores a sample, and the function that writes it."""
     import numpy as np
 
     from ..data.arrays import as_array

@@ -1,4 +1,4 @@
-"""Estimators of scikit-learn: a test of two labelled samples that selects columns, and a drift detector."""
+"""scikit-learn estimators: a two-sample test that selects features, and a drift detector."""
 
 from __future__ import annotations
 
@@ -28,34 +28,41 @@ __all__ = ["DriftDetector", "DriftWarning", "TwoSampleTest"]
 
 
 class DriftWarning(UserWarning):
-    """A batch is not distributed as the reference is."""
+    """The distribution of a batch differs from that of the reference."""
 
 
 class TwoSampleTest(SelectorMixin, BaseEstimator):
-    """Test whether the rows of two classes come from one distribution; `transform` keeps the columns that differ.
+    """Two-sample test of the rows of two classes, and selector of the columns that differ.
 
     Parameters
     ----------
-    alpha
-        The level at which columns are selected. The probability that any column is kept whose own distribution is the
-        same in both classes is at most ``alpha``, however the columns depend on each other.
-    permutations
-        How many relabellings the observed one is compared with.
-    missing
-        ``"error"``; ``"indicator"`` compares what is missing too; ``"drop"`` drops rows with missing values.
-    random_state
-        A seed, a ``RandomState``, or None.
-    keep_columns
-        Columns of tables to compare though they look like ids, as in `tellapart.two_sample_test`.
+    alpha : float, default 0.05
+        Significance level at which columns are selected. The probability that any column is selected whose marginal
+        distribution is the same in both classes is at most ``alpha``, however the columns depend on each other.
+    permutations : int, default 999
+        Number of permutations.
+    missing : {"error", "indicator", "drop"}, default "error"
+        Treatment of missing values: ``"error"`` raises, ``"indicator"`` compares missing indicators as well, and
+        ``"drop"`` drops rows with missing values.
+    random_state : int, RandomState instance or None, default None
+        Seed of the permutations.
+    keep_columns : iterable of str or bool, optional
+        Columns of a table to compare even if they look like ids, as in `tellapart.two_sample_test`.
 
     Attributes
     ----------
-    pvalue_, statistic_, result_
-        What `tellapart.two_sample_test` found.
-    classes_
-        The two labels; X is the first and Y the second.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    pvalue_ : float
+        P-value of the test.
+    statistic_ : float
+        Test statistic.
+    result_ : TwoSampleResult
+        Result of `tellapart.two_sample_test`.
+    classes_ : ndarray of shape (2,)
+        Class labels. X is the sample of the first label and Y that of the second.
+    n_features_in_ : int
+        Number of features seen during `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen during `fit`, if the data have column names.
 
     Examples
     --------
@@ -81,19 +88,24 @@ class TwoSampleTest(SelectorMixin, BaseEstimator):
         self.random_state, self.keep_columns = random_state, keep_columns
 
     def fit(self, X: Any, y: Any, *, groups: Any = None, strata: Any = None) -> TwoSampleTest:
-        """Test the rows of one label against those of the other.
+        """Test the rows of one class against those of the other.
 
         Parameters
         ----------
-        X
-            One row for each sample: an array, or a DataFrame, which may have columns of text and dates.
-        y
-            Two labels.
-        groups, strata
-            A label for each row, as in `tellapart.two_sample_test`.
+        X : array_like or DataFrame of shape (n_samples, n_features)
+            The rows. A DataFrame may have columns of text and dates.
+        y : array_like of shape (n_samples,)
+            Class labels, with two distinct values.
+        groups, strata : array_like of shape (n_samples,), optional
+            Labels of the rows, as in `tellapart.two_sample_test`.
+
+        Returns
+        -------
+        self : TwoSampleTest
+            Fitted estimator.
         """
         if y is None:
-            raise ValueError("requires y to be passed, but the target y is None: TwoSampleTest tells two labels apart.")
+            raise ValueError("requires y to be passed, but the target y is None: TwoSampleTest compares two classes.")
         rows = _as_rows(self, X, reset=True, at_least=4)
         labels = column_or_1d(y, warn=True)
         if len(labels) != len(rows):
@@ -101,7 +113,7 @@ class TwoSampleTest(SelectorMixin, BaseEstimator):
         self.classes_, codes = np.unique(labels, return_inverse=True)
         if len(self.classes_) != 2:
             raise ValueError(
-                f"Only binary classification is supported: y must have two labels, but has {len(self.classes_)}"
+                f"Only binary classification is supported: y must have two classes, but has {len(self.classes_)}"
                 f"{' class' if len(self.classes_) == 1 else ''}."
             )
         parts = [np.flatnonzero(codes == k) for k in (0, 1)]
@@ -118,16 +130,16 @@ class TwoSampleTest(SelectorMixin, BaseEstimator):
 
     def _get_support_mask(self) -> Array:
         check_is_fitted(self)
-        kept = self.result_.differing_columns(self.alpha)
-        named = {column for one in kept for column in (one.name, *one.columns)}
+        findings = self.result_.differing_columns(self.alpha)
+        differing = {column for finding in findings for column in (finding.name, *finding.columns)}
         columns = getattr(self, "feature_names_in_", np.arange(self.n_features_in_).astype(str))
-        return np.array([str(column) in named for column in columns])
+        return np.array([str(column) in differing for column in columns])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.input_tags.allow_nan = self.missing != "error"
-        # Two labels and no more: checks of scikit-learn read it here.
+        # The estimator checks of scikit-learn read from here that y must be binary.
         from sklearn.utils import ClassifierTags
 
         tags.classifier_tags = ClassifierTags(multi_class=False)
@@ -135,23 +147,29 @@ class TwoSampleTest(SelectorMixin, BaseEstimator):
 
 
 class DriftDetector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Keeps a reference sample, and tests whether batches come from its distribution.
+    """Detector of batches whose distribution differs from that of a reference sample.
 
-    As the first step of a pipeline it stores what the model is fitted on, hands rows on as they are, and warns when a
-    batch to be predicted is not distributed like that.
+    As the first step of a pipeline, it stores the training data, passes rows on unchanged, and warns if a batch to be
+    predicted differs in distribution from the training data.
 
     Parameters
     ----------
-    alpha
-        The probability that a batch without drift is called drifted.
-    on_drift
-        What `transform` does about it: ``"warn"`` (a `DriftWarning`), ``"raise"``, or ``"ignore"`` (no test).
-    permutations, missing, random_state, keep_columns
-        As in `TwoSampleTest`.
+    alpha : float, default 0.01
+        Significance level, i.e. the probability that drift is detected in a batch without drift.
+    on_drift : {"warn", "raise", "ignore"}, default "warn"
+        Action of `transform` on drift: issue a `DriftWarning`, raise ``ValueError``, or skip the test.
+    permutations : int, default 999
+        Number of permutations.
+    missing : {"error", "indicator", "drop"}, default "error"
+        Treatment of missing values, as in `TwoSampleTest`.
+    random_state : int, RandomState instance or None, default None
+        Seed of the permutations.
+    keep_columns : iterable of str or bool, optional
+        Columns of a table to compare even if they look like ids.
 
     Attributes
     ----------
-    reference_
+    reference_ : ndarray or DataFrame
         The rows that batches are compared with.
 
     Examples
@@ -177,39 +195,85 @@ class DriftDetector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.missing, self.random_state, self.keep_columns = missing, random_state, keep_columns
 
     def fit(self, X: Any, y: Any = None) -> DriftDetector:
-        """Keep the reference."""
+        """Store the reference.
+
+        Parameters
+        ----------
+        X : array_like or DataFrame of shape (n_samples, n_features)
+            The reference sample.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : DriftDetector
+            Fitted estimator.
+        """
         if self.on_drift not in ("warn", "raise", "ignore"):
-            raise ValueError(f"on_drift={self.on_drift!r} is not known. Choose 'warn', 'raise' or 'ignore'.")
+            raise ValueError(f"`on_drift` must be 'warn', 'raise' or 'ignore', got {self.on_drift!r}.")
         self.reference_ = _as_rows(self, X, reset=True, at_least=2)
         return self
 
     def test(self, X: Any) -> TwoSampleResult:
-        """The test of a batch, of at least 2 rows, against the reference."""
+        """Test a batch of at least 2 rows against the reference.
+
+        Parameters
+        ----------
+        X : array_like or DataFrame of shape (n_samples, n_features)
+            The batch.
+
+        Returns
+        -------
+        result : TwoSampleResult
+            Result of `tellapart.two_sample_test`.
+        """
         check_is_fitted(self)
         return _test(self, self.reference_, _as_rows(self, X, reset=False, at_least=2))
 
     def predict(self, X: Any) -> Array:
-        """1 for each row of a batch that differs from the reference at level ``alpha``, else 0: one verdict for all."""
+        """Predict whether a batch has drifted.
+
+        Parameters
+        ----------
+        X : array_like or DataFrame of shape (n_samples, n_features)
+            The batch.
+
+        Returns
+        -------
+        drifted : ndarray of int of shape (n_samples,)
+            1 if the batch differs from the reference at level ``alpha``, else 0. All rows have the same value.
+        """
         check_is_fitted(self)
         rows = _as_rows(self, X, reset=False, at_least=1)
         drifted = len(rows) > 1 and self.test(X).reject(self.alpha)
         return np.full(len(rows), int(drifted))
 
     def transform(self, X: Any) -> Any:
-        """The rows as they came, after a test of them."""
+        """Test a batch, act on drift as ``on_drift`` specifies, and return the rows unchanged.
+
+        Parameters
+        ----------
+        X : array_like or DataFrame of shape (n_samples, n_features)
+            The batch.
+
+        Returns
+        -------
+        rows : ndarray or DataFrame of shape (n_samples, n_features)
+            The rows of the batch.
+        """
         check_is_fitted(self)
         rows = _as_rows(self, X, reset=False, at_least=1)
-        if self.on_drift != "ignore" and len(rows) > 1 and (found := self.test(X)).reject(self.alpha):
-            named = found.differing_columns(self.alpha).names
-            what = f"{', '.join(map(repr, named)) or 'no single column'} {'differ' if len(named) > 1 else 'differs'}"
-            message = f"This batch is not distributed as the reference (p = {found.pvalue:.3g}; {what})."
+        if self.on_drift != "ignore" and len(rows) > 1 and (result := self.test(X)).reject(self.alpha):
+            names = result.differing_columns(self.alpha).names
+            differing = f"{', '.join(map(repr, names)) or 'no single column'} differ{'' if len(names) > 1 else 's'}"
+            message = f"The batch differs in distribution from the reference (p = {result.pvalue:.3g}; {differing})."
             if self.on_drift == "raise":
                 raise ValueError(message)
             warnings.warn(message, DriftWarning, stacklevel=2)
         return rows
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
-        """Keep the reference and hand it on; it is not tested against itself."""
+        """Store the reference and return it, without testing it against itself."""
         return self.fit(X, y).reference_
 
     def __sklearn_tags__(self) -> Any:
@@ -219,7 +283,7 @@ class DriftDetector(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
 
 def _as_rows(estimator: Any, X: Any, *, reset: bool, at_least: int) -> Any:
-    """Arrays as scikit-learn checks them; DataFrames as they are: they may hold text."""
+    """Validate arrays as scikit-learn does. DataFrames, which may contain text, are returned unchanged."""
     if is_frame(X):
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         return X

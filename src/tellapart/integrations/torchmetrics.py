@@ -1,4 +1,4 @@
-"""A metric of torchmetrics: how far generated samples are from real ones, and how sure that is."""
+"""A torchmetrics metric: MMD² between real and generated samples, with a standard error and a p-value."""
 
 from __future__ import annotations
 
@@ -27,38 +27,45 @@ else:
 
 __all__ = ["KernelDistance"]
 
-#: Kernels whose explicit features have at most so many coordinates are summed as they come: two matrices of that side.
-_MOST_COORDINATES = 1024
+#: Maximum dimension of the explicit feature map for streaming, which keeps two square matrices of this side.
+_MAX_FEATURES = 1024
 
 
 class KernelDistance(Metric):
-    """MMD² between real and generated samples, with a standard error and a p-value; KID is one choice of its kernel.
+    """MMD² between real and generated samples, with a standard error and a p-value.
+
+    With the default kernel, MMD² is the kernel inception distance (KID) of the features.
 
     Parameters
     ----------
-    features
-        A function or module applied to each batch, whose output (n, d) is compared; by default the batch itself.
-    kernel
-        A kernel of `tellapart.kernels`. By default KID's: (x·y / d + 1)³.
-    permutations
-        For the p-value: an exact test by so many relabellings, or none with 0.
-    subsets, subset_size
-        Compute the mean and the standard deviation over random subsets, as KID does, and nothing else.
-    streaming
-        Keep sums instead of all features. ``"auto"``: where the kernel allows (`Linear`, and `Polynomial` of few
-        coordinates: at most 1,024 products). The standard error is the same then, and the p-value is that of a gamma
-        distribution: for large samples. It needs ``dimensions`` to be known before the first batch.
-    dimensions
-        How many features there are; needed for streaming.
-    reset_real_features
-        Whether `reset` forgets the real samples too.
-    rng
-        The seed of permutations and subsets.
+    features : callable or nn.Module, optional
+        Function applied to each batch, whose output of shape (n, d) is compared. By default the batch itself.
+    kernel : Kernel, optional
+        Kernel of `tellapart.kernels`. By default that of KID, (x·y / d + 1)³.
+    permutations : int, default 199
+        Number of permutations of the exact test that gives the p-value. 0: no p-value.
+    subsets : int, optional
+        Number of random subsets. If given, only the mean and the standard deviation over these are computed, as KID
+        does.
+    subset_size : int, default 1000
+        Number of rows in a subset.
+    streaming : bool or "auto", default "auto"
+        Whether to keep sums instead of all features. ``"auto"``: if the kernel allows it (`Linear`, and `Polynomial`
+        with at most 1,024 explicit features) and ``dimensions`` is given. The standard error is the same; the p-value
+        is that of a gamma approximation, which is valid for large samples.
+    dimensions : int, optional
+        Number of features d. Required for streaming.
+    reset_real_features : bool, default True
+        Whether `reset` also discards the real samples.
+    rng : int, default 0
+        Seed of permutations and subsets.
     **others
-        Of ``torchmetrics.Metric``.
+        Options of ``torchmetrics.Metric``.
 
-    `compute` returns a dict: ``mmd2`` (unbiased, may be negative), ``standard_error`` and ``pvalue``; with ``subsets``,
-    ``mmd2`` and ``std``.
+    Notes
+    -----
+    `compute` returns a dict with ``mmd2`` (unbiased, may be negative), ``standard_error`` and ``pvalue``; with
+    ``subsets``, it returns ``mmd2`` and ``std``.
 
     Examples
     --------
@@ -68,8 +75,8 @@ class KernelDistance(Metric):
     >>> metric = KernelDistance(permutations=199, rng=0)
     >>> metric.update(torch.randn(100, 5, generator=g), real=True)
     >>> metric.update(torch.randn(100, 5, generator=g) + 0.5, real=False)
-    >>> found = metric.compute()
-    >>> sorted(found), round(found["pvalue"].item(), 4)
+    >>> values = metric.compute()
+    >>> sorted(values), round(values["pvalue"].item(), 4)
     (['mmd2', 'pvalue', 'standard_error'], 0.005)
     """
 
@@ -97,20 +104,20 @@ class KernelDistance(Metric):
         self.permutations, self.subsets, self.subset_size, self.rng = permutations, subsets, subset_size, rng
         self.reset_real_features = reset_real_features
         width = None if dimensions is None or subsets is not None else _width(self.kernel, dimensions)
-        if streaming is True and (width is None or width > _MOST_COORDINATES):
+        if streaming is True and (width is None or width > _MAX_FEATURES):
             raise InputError(
                 "unsuitable-kernel",
-                f"Sums cannot stand for all features with {self.kernel} of {dimensions} dimensions.",
-                f"That needs a Linear or Polynomial kernel with at most {_MOST_COORDINATES} products, {{dimensions}}, "
-                "and no {subsets}.",
+                f"Streaming is not possible with the kernel {self.kernel} and dimensions={dimensions}.",
+                f"It requires a Linear or Polynomial kernel with at most {_MAX_FEATURES} explicit features, "
+                "{dimensions}, and no {subsets}.",
                 dimensions=...,
                 subsets=...,
             )
-        self.streaming = streaming is not False and width is not None and width <= _MOST_COORDINATES
+        self.streaming = streaming is not False and width is not None and width <= _MAX_FEATURES
         self.dimensions = dimensions
         for side in ("real", "fake"):
             if self.streaming and width is not None:
-                # Σψψᵀ with ψ = (φ, |φ|², 1) holds every sum that MMD² and its variance are made of.
+                # MMD² and its variance are functions of Σψψᵀ with ψ = (φ, |φ|², 1).
                 zeros = torch.zeros(width + 2, width + 2, dtype=torch.float64)
                 self.add_state(f"{side}_moments", zeros, dist_reduce_fx="sum")
             else:
@@ -118,7 +125,15 @@ class KernelDistance(Metric):
 
     @torch.no_grad()
     def update(self, x: Tensor, real: bool) -> None:
-        """Take a batch of real (or generated) samples."""
+        """Add a batch of real or generated samples.
+
+        Parameters
+        ----------
+        x : Tensor
+            The batch.
+        real : bool
+            Whether the samples are real.
+        """
         rows = self._extract(x)
         side = "real" if real else "fake"
         if not self.streaming:
@@ -134,7 +149,13 @@ class KernelDistance(Metric):
 
     @torch.no_grad()
     def compute(self) -> dict[str, Tensor]:
-        """MMD², its standard error and its p-value."""
+        """Return MMD², its standard error and its p-value.
+
+        Returns
+        -------
+        values : dict of str to Tensor
+            ``mmd2``, ``standard_error`` and ``pvalue``; or ``mmd2`` and ``std`` with ``subsets``.
+        """
         if self.streaming:
             real_sums, fake_sums = cast(Tensor, self.real_moments), cast(Tensor, self.fake_moments)
             sums = cast(Sums, sums_from_moments(real_sums, fake_sums))
@@ -143,23 +164,23 @@ class KernelDistance(Metric):
                     "too-few-rows",
                     f"At least 4 rows of each are needed, but there are {sums.m} real and {sums.n} fake.",
                 )
-            found = estimate_from(sums)
+            estimated = estimate_from(sums)
             pvalue = gamma_pvalue(sums)
         else:
             real, fake = _concatenate(self.real_features, "real"), _concatenate(self.fake_features, "fake")
             if self.subsets is not None:
                 return self._of_subsets(real, fake)
-            found = estimate(real, fake, self.kernel)
+            estimated = estimate(real, fake, self.kernel)
             pvalue = torch.tensor(math.nan, dtype=torch.float64)
             if self.permutations:
                 test = mmd_test(real, fake, self.kernel, permutations=self.permutations, rng=self.rng)
                 pvalue = torch.tensor(test.pvalue, dtype=torch.float64)
-        values = {"mmd2": found.mmd2, "standard_error": found.positive_variance.sqrt()}
+        values = {"mmd2": estimated.mmd2, "standard_error": estimated.positive_variance.sqrt()}
         values |= {"pvalue": pvalue} if self.permutations else {}
         return {name: value.detach().to(self.device) for name, value in values.items()}
 
     def _of_subsets(self, real: Tensor, fake: Tensor) -> dict[str, Tensor]:
-        """The mean over random subsets, drawn as torchmetrics' KID draws them from the same seed."""
+        """Return mean and standard deviation over random subsets, drawn in the order of torchmetrics' KID."""
         if min(len(real), len(fake)) < self.subset_size:
             raise InputError(
                 "too-few-rows",
@@ -174,7 +195,7 @@ class KernelDistance(Metric):
         return {"mmd2": values.mean(), "std": values.std(unbiased=False)}
 
     def reset(self) -> None:
-        """Forget all samples, or all but the real ones."""
+        """Discard all samples, or only the generated ones if ``reset_real_features`` is False."""
         names = ("real_moments", "real_features")
         kept = {} if self.reset_real_features else {n: getattr(self, n) for n in names if hasattr(self, n)}
         kept = {name: list(value) if isinstance(value, list) else value.clone() for name, value in kept.items()}
@@ -188,14 +209,14 @@ class KernelDistance(Metric):
         rows = x if self.extractor is None else self.extractor(x)
         if not isinstance(rows, Tensor) or not len(rows) or not rows.is_floating_point():
             raise InputError(
-                "invalid-features", "features must give one row of floating-point numbers for each sample of a batch."
+                "invalid-features", "`features` must return one row of floating-point numbers per sample of a batch."
             )
         return rows.detach().flatten(1)
 
 
 @dataclass(frozen=True)
 class MomentSums:
-    """What formulas ask of `Sums`, where rows are not kept."""
+    """The fields of `Sums` that the formulas need, for samples whose rows are not kept."""
 
     m: int
     n: int
@@ -217,9 +238,9 @@ class MomentSums:
 
 
 def sums_from_moments(x: Tensor, y: Tensor) -> MomentSums:
-    """The sums of MATHS §0 from Σψψᵀ of both samples, ψ = (φ, |φ|², 1) and k(x, y) = φ(x)·φ(y).
+    """Compute the sums of MATHS §0 from Σψψᵀ of both samples, where ψ = (φ, |φ|², 1) and k(x, y) = φ(x)·φ(y).
 
-    With S = Σφ, a row of K̃xx is φ·Sx - |φ|² and one of Kxy is φ·Sy: both are linear in ψ.
+    With S = Σφ, a row sum of K̃xx is φ·Sx - |φ|², and a row sum of Kxy is φ·Sy. Both are linear in ψ.
     """
     width = len(x) - 2
 
@@ -254,14 +275,14 @@ def sums_from_moments(x: Tensor, y: Tensor) -> MomentSums:
 
 
 def _width(kernel: Kernel, dimensions: int) -> int | None:
-    """How many coordinates explicit features have; None if the kernel has none that are finite."""
+    """Return the dimension of the explicit feature map, or None if the kernel has no known finite one."""
     if type(kernel) is Linear:
         return dimensions
     return math.comb(dimensions + kernel.degree, kernel.degree) if type(kernel) is Polynomial else None
 
 
 def _explicit(kernel: Kernel, rows: Tensor) -> Tensor:
-    """φ with k(x, y) = φ(x)·φ(y): for a polynomial kernel all products of ``degree`` of (√γ x, √coef0)."""
+    """Return φ with k(x, y) = φ(x)·φ(y): for a polynomial kernel all products of ``degree`` of (√γ x, √coef0)."""
     if not isinstance(kernel, Polynomial):
         return rows
     gamma = 1 / rows.shape[1] if kernel.gamma is None else kernel.gamma
@@ -276,5 +297,5 @@ def _explicit(kernel: Kernel, rows: Tensor) -> Tensor:
 def _concatenate(parts: Any, side: str) -> Tensor:
     rows = torch.cat(list(parts)) if isinstance(parts, list) and parts else parts
     if not isinstance(rows, Tensor):
-        raise InputError("no-rows", f"There are no {side} samples yet: call update(x, real={side == 'real'}).")
+        raise InputError("no-rows", f"There are no {side} samples: call update(x, real={side == 'real'}) first.")
     return rows

@@ -1,7 +1,7 @@
-"""Kernels: `nn.Module`s that make a tile of kernel values from two blocks of points.
+"""Kernels: `nn.Module`s that compute a tile of kernel values from two blocks of points.
 
-One convention for all: ``Gaussian(bandwidth)`` is exp(-|x - y|² / (2 bandwidth²)). How to add a kernel of your own is
-told in `tellapart.kernels.registry`.
+All bandwidths follow one convention: ``Gaussian(bandwidth)`` is exp(-|x - y|² / (2 bandwidth²)). See
+`tellapart.kernels.registry` for how to add a kernel.
 """
 
 from .base import Kernel

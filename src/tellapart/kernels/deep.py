@@ -16,23 +16,28 @@ from .gaussian import Gaussian
 from .plan import Features, Plan, replace_parts
 from .registry import Saved, register
 
-#: Rows that pass the network at a time when no gradient is wanted.
+#: Batch size of the network if no gradient is needed.
 _BATCH = 4096
 
 
 class MLP(nn.Sequential):
-    """Fully connected layers of the given widths with softplus between them: a network that `load` can remake.
+    """Fully connected network with softplus activations, which `load` can recreate.
 
-    With ``rng``, a seed, weights are drawn with it, and not with torch's global generator.
+    Parameters
+    ----------
+    widths : sequence of int
+        Numbers of units of the input, the hidden layers and the output.
+    rng : int, optional
+        Seed of the weights. By default they are drawn with torch's global generator.
     """
 
     def __init__(self, widths: Sequence[int], rng: int | None = None) -> None:
         if len(widths) < 2:
             raise InputError(
-                "wrong-shape", f"widths must name at least the input and the output, but is {list(widths)}."
+                "wrong-shape", f"`widths` must contain at least the input and the output, got {list(widths)}."
             )
         layers: list[nn.Module] = [nn.Flatten()]
-        # Weights that will be drawn with the seed must not be drawn with torch's generator before.
+        # With a seed, torch's global generator must not be used.
         linear = nn.Linear if rng is None else partial(nn.utils.skip_init, nn.Linear)
         for into, out in pairwise(widths):
             layers += [linear(into, out), nn.Softplus()]
@@ -46,12 +51,24 @@ class MLP(nn.Sequential):
 
 @register
 class Deep(Kernel):
-    """k(x, y) = κ(z(x), z(y)) for any ``network`` z in front of any ``kernel`` κ.
+    """Kernel on learned features, k(x, y) = κ(z(x), z(y)).
 
-    With ``original``, a kernel q on the points themselves, it is the safe form of Liu et al. 2020,
-    [(1 - ε) κ(z(x), z(y)) + ε] q(x, y), which is characteristic whatever the network does, with a learned ε
-    that starts at ``epsilon``.
+    With ``original``, a kernel q on the points themselves, it is [(1 - ε) κ(z(x), z(y)) + ε] q(x, y) (Liu et al.
+    2020), which is characteristic for every network.
 
+    Parameters
+    ----------
+    network : nn.Module
+        The network z.
+    kernel : Kernel, optional
+        The kernel κ on the features. By default a Gaussian.
+    original : Kernel, optional
+        The kernel q on the points.
+    epsilon : float, default 0.1
+        Initial value of ε, which is learned. Between 0 and 1.
+
+    Examples
+    --------
     >>> Deep(MLP([2, 8, 3]), Gaussian(0.5), original=Gaussian(2.0))(torch.zeros(4, 2)).shape
     torch.Size([4, 4])
     """
@@ -66,9 +83,7 @@ class Deep(Kernel):
     ) -> None:
         super().__init__()
         if not isinstance(network, nn.Module):
-            raise InputTypeError(
-                "wrong-type", f"network must be a torch nn.Module, but is of type {type(network).__name__}."
-            )
+            raise InputTypeError("wrong-type", f"`network` must be a torch nn.Module, got {type(network).__name__}.")
         if not 0 < epsilon < 1:
             raise InputError("out-of-range", f"epsilon must be between 0 and 1, but is {epsilon!r}.")
         for name, part in (("kernel", kernel), ("original", original)):
@@ -115,12 +130,12 @@ class Deep(Kernel):
         return torch.cat([self.network(block.to(parameter.dtype)).flatten(1) for block in blocks])
 
     def features(self, x: Tensor, plan: Plan) -> Features:
-        """Those of κ on z(x) and, in the safe form, those of q on x."""
+        """Return the features of κ for z(x) and, with ``original``, those of q for x."""
         inner = self.kernel.features(self.represent(x), plan.parts[0])
         return (inner,) if self.original is None else (inner, self.original.features(x, plan.parts[1]))
 
     def tile(self, a: Features, b: Features, plan: Plan, out: Tensor | None = None) -> Tensor:
-        """The tile of κ on the learned features, made safe by q where given."""
+        """Return the tile of κ, combined with that of q if ``original`` is given."""
         learned = self.kernel.tile(a[0], b[0], plan.parts[0])
         if self.original is None:
             return learned
@@ -128,45 +143,45 @@ class Deep(Kernel):
         return (learned * (1 - epsilon) + epsilon) * self.original.tile(a[1], b[1], plan.parts[1])
 
     def components(self) -> Mapping[str, Kernel | None]:
-        """κ, and in the safe form q."""
+        """Return κ and q."""
         return {"kernel": self.kernel, "original": self.original}
 
     @classmethod
     def rebuild(cls, saved: Saved) -> Deep:
-        """With the network that the caller gave, or an `MLP` of the stored widths."""
+        """Create the kernel with the network passed to `load`, or an `MLP` of the stored widths."""
         network = saved.network
         if network is None:
             if "widths" not in saved.config:
                 raise InputError(
                     "network-needed",
-                    f"It has a network of class {saved.config.get('network')}.",
-                    "Give one of that architecture as load(path, {network}).",
+                    f"Its network is of class {saved.config.get('network')}.",
+                    "Pass a network of the same architecture: load(path, {network}).",
                     network=...,
                 )
             widths = _stored_widths(saved)
             saved.check_size("widths", widths)
-            with torch.device("meta"):  # weights are assigned afterwards, so that none need be drawn
+            with torch.device("meta"):  # the weights are assigned afterwards and need not be drawn
                 network = MLP(widths)
         return cls(network, saved.components.get("kernel"), original=saved.components.get("original"))
 
     @classmethod
     def examples(cls, d: int) -> list[Kernel]:
-        """In front of a kernel, and in the safe form."""
+        """Return a kernel without and with ``original``."""
         return [
             cls(MLP([d, 4, 2], rng=0).double(), Gaussian(0.8)),
             cls(MLP([d, 4, 2], rng=0).double(), Gaussian(0.8), original=Gaussian(3.0), epsilon=0.2),
         ]
 
     def config(self) -> dict[str, Any]:
-        """The widths of an `MLP`; of any other network only its class, to name it in an error."""
+        """Return the class of the network, and the widths of an `MLP`."""
         network = {"widths": self.network.widths} if isinstance(self.network, MLP) else {}
         return {"network": type(self.network).__name__, **network}
 
 
 def _stored_widths(saved: Saved) -> list[int]:
-    """The widths of an `MLP`, read off its weights."""
+    """Return the widths of an `MLP`, inferred from its weights."""
     first = saved.tensor("network.1.weight", ndim=2)
-    widths, layer = [first.shape[1]], 1  # layer 0 flattens, and a softplus follows on every linear map
+    widths, layer = [first.shape[1]], 1  # layer 0 is Flatten; each Linear layer is followed by Softplus
     while f"network.{layer}.weight" in saved.tensors:
         widths.append(len(saved.tensor(f"network.{layer}.bias", ndim=1)))
         layer += 2

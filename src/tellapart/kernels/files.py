@@ -1,4 +1,4 @@
-"""Kernels as files: parameters in safetensors, how to make the kernel again as JSON in the header."""
+"""Saving and loading kernels: parameters as safetensors, the description as JSON in the header."""
 
 from __future__ import annotations
 
@@ -13,28 +13,39 @@ from .._util.files import read_tensors, write_tensors
 from .base import Kernel
 from .registry import REGISTRY, Saved
 
-#: How deep kernels may be nested in a file.
+#: Maximum nesting depth of kernels in a file.
 _DEEPEST = 50
 
 
 def save(kernel: Kernel, path: str | os.PathLike[str]) -> None:
-    """Write a kernel to one ``.safetensors`` file; it appears whole or not at all.
+    """Write a kernel to a ``.safetensors`` file. The file is written atomically.
 
-    Kernels of your own can be saved if their class is decorated with `register`.
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel. Its class must be decorated with `register`.
+    path : path
+        File to write.
     """
     write_tensors(path, kernel.state_dict(), _describe(kernel))
 
 
 def load(path: str | os.PathLike[str], network: nn.Module | None = None) -> Kernel:
-    """Read a kernel that `save` wrote.
+    """Read a kernel written by `save`.
 
     Parameters
     ----------
-    path
-        The file. Nothing larger than its tensors is made of it, whatever its header says, and no code is in it.
-    network
-        For a `Deep` kernel whose network is not an `MLP`: a network of the same architecture, whose weights are
-        then replaced by the stored ones.
+    path : path
+        File to read. It contains no code, and no more memory is allocated than its tensors need, whatever its header
+        states.
+    network : nn.Module, optional
+        Network of a `Deep` kernel whose network is not an `MLP`. It must have the same architecture; its weights are
+        replaced by the stored ones.
+
+    Returns
+    -------
+    kernel : Kernel
+        The kernel.
     """
     tensors, description = read_tensors(path, "a kernel written by tellapart.kernels.save")
     try:
@@ -53,44 +64,44 @@ def _describe(kernel: Kernel) -> dict[str, Any]:
     if REGISTRY.get(name) is not type(kernel):
         raise InputTypeError(
             "cannot-be-saved",
-            f"A {name} kernel cannot be saved: its class is not one that tellapart.kernels.register has been told of.",
+            f"A {name} kernel cannot be saved: its class is not registered with tellapart.kernels.register.",
         )
-    found: dict[str, Any] = {"kernel": name, "config": kernel.config()}
+    description: dict[str, Any] = {"kernel": name, "config": kernel.config()}
     components = {argument: _describe_component(part) for argument, part in kernel.components().items()}
-    return found | {"components": components} if components else found
+    return description | {"components": components} if components else description
 
 
 def _describe_component(part: Any) -> Any:
     if part is None:
         return None
-    return _describe(part) if isinstance(part, Kernel) else [_describe(one) for one in part]
+    return _describe(part) if isinstance(part, Kernel) else [_describe(kernel) for kernel in part]
 
 
 def _make(description: Any, tensors: Mapping[str, Tensor], network: nn.Module | None, depth: int = 0) -> Kernel:
-    """The kernel that a header describes; ``tensors`` are those of its state, by the names in that."""
+    """Create the kernel that a header describes from the tensors of its ``state_dict``."""
     if not isinstance(description, dict) or any(
         not isinstance(description.get(name, {}), dict) for name in ("config", "components")
     ):
         raise InputError("damaged-file", "Its header does not describe a kernel.")
     if depth > _DEEPEST:
-        raise InputError("damaged-file", f"Its header describes kernels within kernels more than {_DEEPEST} deep.")
+        raise InputError("damaged-file", f"Its header nests kernels more than {_DEEPEST} levels deep.")
     name = description.get("kernel")
-    kind = REGISTRY.get(name) if isinstance(name, str) else None
-    if kind is None:
+    cls = REGISTRY.get(name) if isinstance(name, str) else None
+    if cls is None:
         raise InputError(
             "unknown-kernel",
-            f"It holds a kernel of class {name!r}, which is not known here.",
-            f"Import the module that defines it and decorates it with tellapart.kernels.register. "
-            f"Known are {', '.join(sorted(REGISTRY))}.",
+            f"It contains a kernel of the unknown class {name!r}.",
+            f"Import the module that defines it and registers it with tellapart.kernels.register. "
+            f"Known classes: {', '.join(sorted(REGISTRY))}.",
         )
 
     def make(part: Any, prefix: str) -> Any:
         if part is None:
             return None
         if isinstance(part, list):
-            return [make(one, f"{prefix}{k}.") for k, one in enumerate(part)]
-        own = {key.removeprefix(prefix): value for key, value in tensors.items() if key.startswith(prefix)}
-        return _make(part, own, network, depth + 1)
+            return [make(item, f"{prefix}{k}.") for k, item in enumerate(part)]
+        part_tensors = {key.removeprefix(prefix): value for key, value in tensors.items() if key.startswith(prefix)}
+        return _make(part, part_tensors, network, depth + 1)
 
     components = {argument: make(part, f"{argument}.") for argument, part in description.get("components", {}).items()}
-    return kind.rebuild(Saved(description.get("config", {}), components, tensors, network))
+    return cls.rebuild(Saved(description.get("config", {}), components, tensors, network))

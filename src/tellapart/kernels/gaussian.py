@@ -1,4 +1,4 @@
-"""The Gaussian kernel, with one scale or with one for each coordinate."""
+"""Gaussian kernels with one bandwidth or one scale per coordinate."""
 
 from __future__ import annotations
 
@@ -17,14 +17,21 @@ from .plan import Features, Plan
 from .registry import Saved, register
 from .stationary import Radial, exponent_depth, half_norms
 
-#: Exponents are of base 2, of which powers are fastest.
+#: Exponents are base 2: torch's exp2 is about twice as fast as its exp.
 LOG2_E = math.log2(math.e)
 
 
 @register
 class Gaussian(Radial):
-    """k(x, y) = exp(-|x - y|² / (2 bandwidth²)).
+    """Gaussian kernel, k(x, y) = exp(-|x - y|² / (2 bandwidth²)).
 
+    Parameters
+    ----------
+    bandwidth : float, default 1.0
+        The bandwidth.
+
+    Examples
+    --------
     >>> Gaussian(2.0)(torch.tensor([[0.0], [2.0]]))
     tensor([[1.0000, 0.6065],
             [0.6065, 1.0000]], grad_fn=...)
@@ -37,35 +44,37 @@ class Gaussian(Radial):
         return -self.log_bandwidth
 
     def scale(self) -> Tensor:
-        """What points are multiplied with before they are compared."""
+        """Return the factor that points are multiplied by."""
         return self.log_scale().exp()
 
     def tile(self, a: Features, b: Features, plan: Plan, out: Tensor | None = None) -> Tensor:
-        """With a gradient written out, which takes half the time of autograd's."""
+        """Return k, or k - 1 if the plan is anchored. The explicit gradient takes half the time of autograd's."""
         if plan.fused_backward and torch.is_grad_enabled():
             tile: Tensor = _GaussianTile.apply(*a, *b, self.log_scale(), self, plan)
             return tile
         return super().tile(a, b, plan, out)
 
     def profile(self, exponent: Tensor, anchored: bool) -> Tensor:
-        """Torch's exp2 takes half the time of its exp, and a third of its expm1."""
+        """Return exp(-d²/2b²) from the base-2 exponent (minus 1 if anchored)."""
         exponent = clamp_exponent(exponent)
         return exponent.mul_(1 / LOG2_E).expm1_() if anchored else exponent.exp2_()
 
 
 @register
 class ARD(Gaussian):
-    """k(x, y) = exp(-Σ_j scale_j² (x_j - y_j)² / (2 bandwidth²)): a scale for each of ``d`` coordinates.
+    """Gaussian kernel with a scale per coordinate, k(x, y) = exp(-Σ_j scale_j² (x_j - y_j)² / (2 bandwidth²)).
 
     Parameters
     ----------
-    d
-        The number of coordinates.
-    bandwidth
-        For all coordinates together. It is learned too, unless ``kernel.log_bandwidth.requires_grad_(False)``.
-    scales
-        One for all coordinates, or one for each: the larger, the more a difference there counts.
+    d : int
+        Number of coordinates.
+    bandwidth : float, default 1.0
+        Common bandwidth. It is learned too, unless ``kernel.log_bandwidth.requires_grad_(False)`` is called.
+    scales : float or array_like of shape (d,), default 1.0
+        Scales of the coordinates. The larger a scale, the larger the influence of its coordinate.
 
+    Examples
+    --------
     >>> ARD(3).scales
     tensor([1., 1., 1.], dtype=torch.float64)
     """
@@ -73,23 +82,23 @@ class ARD(Gaussian):
     def __init__(self, d: int, bandwidth: float = 1.0, scales: float | Sequence[float] | Tensor = 1.0) -> None:
         super().__init__(bandwidth)
         if isinstance(d, bool) or not hasattr(d, "__index__") or d < 1:
-            raise InputError("out-of-range", f"d must be the number of coordinates, but is {d!r}.")
+            raise InputError("out-of-range", f"`d` must be a positive integer, got {d!r}.")
         d = index(d)
         logs = log_positive("scales", scales)
         if logs.ndim and logs.shape != (d,):
             raise InputError(
-                "wrong-shape", f"scales must be one number or {d} of them, but has shape {tuple(logs.shape)}."
+                "wrong-shape", f"`scales` must be a number or have shape ({d},), got shape {tuple(logs.shape)}."
             )
         self.log_scales = nn.Parameter(logs.expand(d).clone())
 
     @property
     def scales(self) -> Tensor:
-        """The scale of each coordinate: the larger, the more a difference there counts."""
+        """Scales of the coordinates."""
         return self.log_scales.detach().exp()
 
     @property
     def coordinate_scales(self) -> Tensor:
-        """The scales, under the name by which every kernel is asked."""
+        """The same as `scales`."""
         return self.scales
 
     def log_scale(self) -> Tensor:
@@ -97,46 +106,46 @@ class ARD(Gaussian):
         return self.log_scales - self.log_bandwidth
 
     def plan(self, probe: Tensor, *, additive: bool = False, dtype: torch.dtype | None = None) -> Plan:
-        """As for a Gaussian, once the width of the data is checked."""
+        """Return the plan of a Gaussian kernel, after checking the number of coordinates."""
         width = probe.flatten(1).shape[1]
         if width != len(self.log_scales):
             raise InputError(
-                "shapes-differ", f"The kernel ARD({len(self.log_scales)}) does not fit data with {width} coordinates."
+                "shapes-differ", f"The kernel ARD({len(self.log_scales)}) got data with {width} coordinates."
             )
         return super().plan(probe, additive=additive, dtype=dtype)
 
     def features(self, x: Tensor, plan: Plan) -> Features:
-        """Here -|z|²/2 has a gradient with respect to the scales; that of z·z' is taken in the tile."""
+        """Return z and -|z|²/2. The latter has a gradient with respect to the scales; that of z·z' is in the tile."""
         z, norms = super().features(x, plan)
         return z, HalfNorms.apply(z, self.log_scale()) if plan.fused_backward else norms
 
     def extra_repr(self) -> str:
-        """Also the scales, if they are few."""
+        """Return the bandwidth, and the scales if there are at most 8."""
         few = len(self.log_scales) <= 8
         return super().extra_repr() + (f", scales={[float(f'{s:.3g}') for s in self.scales]}" if few else "")
 
     def config(self) -> dict[str, Any]:
-        """The number of coordinates."""
+        """Return the number of coordinates."""
         return {"d": len(self.log_scales)}
 
     @classmethod
     def rebuild(cls, saved: Saved) -> ARD:
-        """With as many scales as are stored."""
+        """Create a kernel with as many scales as the file contains."""
         d = len(saved.tensor("log_scales", ndim=1))
         saved.check_size("d", d)
         return cls(d)
 
     @classmethod
     def examples(cls, d: int) -> list[Kernel]:
-        """A kernel whose scales differ."""
+        """Return a kernel with different scales."""
         return [cls(d, 1.2, [0.5 + k for k in range(d)])]
 
 
 class _GaussianTile(torch.autograd.Function):
     """exp2(e) with e_ij = z_i·z_j + h_i + h_j, as a function of z, h, and log s where z = s x.
 
-    With W = ∂L/∂e, the gradient of log s_k is 2 Σ_i z_ik (W z)_ik (and that of h): one matrix product, where the
-    way through ∂L/∂z takes two. If s is one number it is Σ_ij 2 W_ij e_ij, which takes none.
+    With W = ∂L/∂e, the gradient of log s_k is 2 Σ_i z_ik (W z)_ik (plus that of h). This takes one matrix product;
+    the chain rule through ∂L/∂z takes two. If s is a scalar, the gradient is Σ_ij 2 W_ij e_ij, without a product.
     """
 
     @staticmethod
@@ -188,14 +197,14 @@ class HalfNorms(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, z: Tensor, log_scale: Tensor) -> Tensor:
-        """The half norms."""
+        """Return -|z|²/2."""
         ctx.save_for_backward(z)
         return half_norms(z)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> Any:
-        """The gradients of z and of log s."""
+        """Return the gradients with respect to z and log s."""
         (g,), (z,) = grads, ctx.saved_tensors
         of_scale = torch.zeros(z.shape[1], dtype=torch.float64, device=z.device)
         if ctx.needs_input_grad[1]:
@@ -205,6 +214,6 @@ class HalfNorms(torch.autograd.Function):
 
 
 def clamp_exponent(exponent: Tensor) -> Tensor:
-    """Exponents to base 2 not above 0 and not so low that denormal numbers come of them."""
+    """Clip base-2 exponents to at most 0, and from below so that powers are not denormal."""
     low = -exponent_depth(exponent.dtype) * LOG2_E
     return exponent.clamp(low, 0) if exponent.requires_grad else exponent.clamp_(low, 0)

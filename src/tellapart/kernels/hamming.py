@@ -1,4 +1,4 @@
-"""Kernels of how many coordinates differ: for categories, codes and strings of one length."""
+"""Kernel of the number of coordinates that differ: for categories, codes and strings of equal length."""
 
 from __future__ import annotations
 
@@ -13,11 +13,18 @@ from .registry import register
 
 @register
 class Hamming(Kernel):
-    """k(x, y) = exp(-#{i: x_i ≠ y_i} / bandwidth): a product over coordinates of 1 and exp(-1/bandwidth).
+    """Hamming kernel, k(x, y) = exp(-#{i: x_i ≠ y_i} / bandwidth).
 
-    Points are codes; nothing but whether they are equal counts.
-    `tellapart.features.characters` makes codes of strings.
+    Coordinates are codes that are only compared for equality. `tellapart.features.characters` converts strings to
+    codes.
 
+    Parameters
+    ----------
+    bandwidth : float, default 1.0
+        Number of differing coordinates for which k = 1/e.
+
+    Examples
+    --------
     >>> Hamming(2.0)(torch.tensor([[1.0, 5.0], [1.0, 7.0]]))
     tensor([[1.0000, 0.6065],
             [0.6065, 1.0000]], grad_fn=<ExpBackward0>)
@@ -28,23 +35,23 @@ class Hamming(Kernel):
         self.log_bandwidth = nn.Parameter(log_positive("bandwidth", bandwidth))
         if self.log_bandwidth.ndim:
             raise InputError(
-                "wrong-shape", f"bandwidth must be one number, but has shape {tuple(self.log_bandwidth.shape)}."
+                "wrong-shape", f"`bandwidth` must be a number, got shape {tuple(self.log_bandwidth.shape)}."
             )
 
     @property
     def bandwidth(self) -> float:
-        """How many coordinates must differ for k to fall to 1/e."""
+        """Number of differing coordinates for which k = 1/e."""
         return float(self.log_bandwidth.detach().exp())
 
     def features(self, x: Tensor, plan: Plan) -> Features:
-        """The codes in their own type: another might make equal what is not."""
+        """Return the codes in their own type, because another type might not distinguish them."""
         return x.detach().flatten(1)
 
     def tile(self, a: Features, b: Features, plan: Plan, out: Tensor | None = None) -> Tensor:
-        """Counts of unequal coordinates, over the bandwidth."""
+        """Return exp(-count / bandwidth) of the counts of differing coordinates."""
         unequal = torch.cdist(a, b, p=0.0).to(plan.dtype)
         return (-unequal / self.log_bandwidth.exp().to(plan.dtype)).exp()
 
     def extra_repr(self) -> str:
-        """Arguments for ``repr``."""
+        """Return the arguments shown by ``repr``."""
         return f"bandwidth={self.bandwidth:.4g}"

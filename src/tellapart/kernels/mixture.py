@@ -1,4 +1,4 @@
-"""A sum of Gaussian kernels of many bandwidths."""
+"""Sum of Gaussian kernels with several bandwidths."""
 
 from __future__ import annotations
 
@@ -19,8 +19,15 @@ from .stationary import Radial
 
 @register
 class Mixture(Radial):
-    """k(x, y) = Σ_b exp(-|x - y|² / (2 b²)) over the ``bandwidths`` b: the kernel of moment matching networks.
+    """Sum of Gaussian kernels, k(x, y) = Σ_b exp(-|x - y|² / (2 b²)), as used in generative moment matching networks.
 
+    Parameters
+    ----------
+    bandwidths : sequence of float
+        The bandwidths b.
+
+    Examples
+    --------
     >>> Mixture([2, 5, 10])(torch.zeros(1, 4)).item()
     3.0
     """
@@ -33,7 +40,9 @@ class Mixture(Radial):
         del self.log_bandwidth
         logs = log_positive("bandwidths", bandwidths)
         if logs.ndim != 1 or not len(logs):
-            raise InputError("wrong-shape", f"bandwidths must be a list of numbers, but has shape {tuple(logs.shape)}.")
+            raise InputError(
+                "wrong-shape", f"`bandwidths` must be a non-empty list of numbers, got shape {tuple(logs.shape)}."
+            )
         self.log_bandwidths = nn.Parameter(logs)
 
     @property
@@ -42,32 +51,32 @@ class Mixture(Radial):
         return self.log_bandwidths.detach().exp()
 
     def scale(self) -> Tensor:
-        """Points in units of the smallest bandwidth."""
+        """Return 1 / b of the smallest bandwidth b."""
         return (-self.log_bandwidths.detach().min()).exp()
 
     def features(self, x: Tensor, plan: Plan) -> Features:
-        """Here -|z|²/2 has a gradient that takes one pass over z, and not autograd's four."""
+        """Return z and -|z|²/2. The gradient of the latter takes one pass over z; autograd's takes four."""
         z, norms = super().features(x, plan)
         return z, HalfNorms.apply(z, self.scale()) if plan.fused_backward and z.requires_grad else norms
 
     def factors(self) -> Tensor:
-        """What the exponent of the smallest bandwidth is multiplied with for each of them."""
+        """Return the factors from the exponent of the smallest bandwidth to those of all bandwidths."""
         logs = self.log_bandwidths
         return ((logs.detach().min() - logs) * 2).exp()
 
     def tile(self, a: Features, b: Features, plan: Plan, out: Tensor | None = None) -> Tensor:
-        """With a gradient written out if only the points ask for it: one slope for all bandwidths together."""
+        """Return k, with an explicit gradient if only the points require one."""
         if plan.fused_backward and torch.is_grad_enabled() and not self.log_bandwidths.requires_grad:
             tile: Tensor = _MixtureTile.apply(*a, *b, self.factors().tolist(), plan)
             return tile
         return super().tile(a, b, plan, out)
 
     def with_bandwidth_gradient(self, exponent: Tensor, plan: Plan) -> Tensor:
-        """The profile itself depends on the bandwidths."""
+        """Return the exponent unchanged: here the profile depends on the bandwidths."""
         return exponent
 
     def profile(self, exponent: Tensor, anchored: bool) -> Tensor:
-        """The sum of one Gaussian for each bandwidth."""
+        """Return the sum of the Gaussians of all bandwidths."""
         total = torch.zeros_like(exponent)
         for factor in self.factors().to(exponent.dtype):
             part = clamp_exponent(exponent * factor)
@@ -75,29 +84,29 @@ class Mixture(Radial):
         return total
 
     def config(self) -> dict[str, Any]:
-        """The bandwidths."""
+        """Return the bandwidths."""
         return {"bandwidths": self.bandwidths.tolist()}
 
     @classmethod
     def examples(cls, d: int) -> list[Kernel]:
-        """A mixture of three bandwidths."""
+        """Return a mixture of three bandwidths."""
         return [cls([0.5, 1.0, 4.0])]
 
     def extra_repr(self) -> str:
-        """Arguments for ``repr``."""
+        """Return the arguments shown by ``repr``."""
         return f"bandwidths={[float(f'{b:.4g}') for b in self.bandwidths]}"
 
 
 class _MixtureTile(torch.autograd.Function):
     """k = Σ_b exp2(f_b e) with e_ij = z_i·z_j + h_i + h_j, as a function of z and h.
 
-    The slope Σ_b f_b exp2(f_b e) is summed on the way, so that the way back takes no exponentials, and one matrix
-    product for each side instead of a chain of operations for each bandwidth.
+    The derivative Σ_b f_b exp2(f_b e) is accumulated in the forward pass. The backward pass then needs no exponentials
+    and one matrix product per side instead of a chain of operations per bandwidth.
     """
 
     @staticmethod
     def forward(ctx: Any, za: Tensor, ha: Tensor, zb: Tensor, hb: Tensor, factors: list[float], plan: Plan) -> Tensor:
-        # No need to keep exponents from below: the engine flushes denormal numbers.
+        # No lower bound is needed: the engine flushes denormal numbers.
         exponent = torch.addmm(hb, za, zb.T).add_(ha[:, None]).to(plan.dtype).clamp_(max=0)
         wanted = any(ctx.needs_input_grad)
         k, part = torch.zeros_like(exponent), torch.empty_like(exponent)
@@ -122,7 +131,7 @@ class _MixtureTile(torch.autograd.Function):
         asks_za, asks_ha, asks_zb, asks_hb, _, _ = ctx.needs_input_grad
         W = (G * slope).to(za.dtype)
         if asks_za and asks_zb and za.data_ptr() == zb.data_ptr() and za.shape == zb.shape:
-            # Points with themselves: the engine adds up both sides, and their sum takes one product instead of two.
+            # Both blocks are the same points. The engine adds both gradients; their sum takes one product, not two.
             W, asks_zb, asks_hb = W + W.T, False, False
         return (
             W @ zb if asks_za else None,

@@ -1,4 +1,4 @@
-"""What a kernel settles once about a data set, and what it makes of its points."""
+"""The plan of a kernel for a data set, and operations on its features."""
 
 from __future__ import annotations
 
@@ -12,33 +12,32 @@ from torch import Tensor
 
 from ..data import Points
 
-#: What `Kernel.tile` compares: a tensor with one row for each point, or a nested tuple of such tensors, as the
-#: kernel in question likes it.
+#: Input of `Kernel.tile`: a tensor with one row per point, or a nested tuple of such tensors.
 Features: TypeAlias = Any
 
-#: Rows looked at to make a `Plan`.
+#: Number of rows from which a `Plan` is made.
 PROBE = 128
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a kernel settles once about a data set, before it makes tiles of it.
+    """Numerical choices of a kernel for a data set, made once before any tile is computed.
 
     Attributes
     ----------
-    dtype
-        The type of the tiles.
-    distance_dtype
-        The type in which distances are computed: float64 where squares expanded in ``dtype`` would cancel.
-    origin
-        Subtracted from every point, so that data far from 0 keep their precision.
-    anchored
-        Tiles hold k - k(x, x) rather than k: MATHS §2, a kernel close to constant keeps its precision.
-    fused_backward
-        Gradients are taken by the engine and only once, so that short cuts which a second derivative would not
-        survive are allowed.
-    parts
-        The plans of the kernels this one is made of.
+    dtype : torch.dtype
+        Type of the tiles.
+    distance_dtype : torch.dtype
+        Type in which distances are computed: float64 if expanded squares would cancel in ``dtype``.
+    origin : Tensor or None
+        Vector subtracted from every point, to keep the precision of data far from 0.
+    anchored : bool
+        Whether tiles contain k - k(x, x) instead of k, to keep the precision of a nearly constant kernel (MATHS §2).
+    fused_backward : bool
+        Whether only first derivatives are needed, which the engine computes. This allows gradients that cannot be
+        differentiated again.
+    parts : tuple of Plan
+        Plans of the kernels that this one is composed of.
     """
 
     dtype: torch.dtype
@@ -50,13 +49,13 @@ class Plan:
 
 
 def replace_parts(plan: Plan, parts: tuple[Plan, ...]) -> Plan:
-    """The plan with these parts: the very same plan if the parts are the same."""
+    """Return a plan with other parts, or the same object if the parts are unchanged."""
     same = all(new is old for new, old in zip(parts, plan.parts, strict=True))
     return plan if same else replace(plan, parts=parts)
 
 
 def merge_plans(a: Plan, b: Plan) -> Plan:
-    """Of two plans that differ at the most in how they were `Kernel.refine_plan`, one as fine as both."""
+    """Merge two plans that differ only by `Kernel.refine_plan` into one that satisfies both."""
     parts = tuple(merge_plans(p, q) for p, q in zip(a.parts, b.parts, strict=True))
     return replace_parts(
         a
@@ -67,21 +66,21 @@ def merge_plans(a: Plan, b: Plan) -> Plan:
 
 
 def probe_rows(*blocks: Points) -> Tensor:
-    """Up to `PROBE` rows, spread evenly over the blocks: what plans are made from."""
+    """Return up to `PROBE` rows, spaced evenly over the blocks, from which to make a plan."""
     share = max(PROBE // len(blocks), 1)
     return torch.cat([block[:: max(math.ceil(len(block) / share), 1)].detach() for block in blocks])
 
 
 def take(features: Features, index: slice | Tensor) -> Features:
-    """The features of some of the points."""
+    """Return the features of the points selected by ``index``."""
     return features[index] if isinstance(features, Tensor) else tuple(take(part, index) for part in features)
 
 
 def leaves(features: Features) -> list[Tensor]:
-    """All tensors of a set of features, in order."""
+    """Return all tensors of features, in order."""
     return [features] if isinstance(features, Tensor) else [leaf for part in features for leaf in leaves(part)]
 
 
 def map_leaves(function: Callable[[Tensor], Tensor], features: Features) -> Features:
-    """The same features with every tensor replaced."""
+    """Apply a function to every tensor of features."""
     return function(features) if isinstance(features, Tensor) else tuple(map_leaves(function, f) for f in features)

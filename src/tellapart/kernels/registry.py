@@ -1,6 +1,6 @@
-"""Which kernels can be written to a file and made again: those whose class is registered.
+"""Registry of kernel classes, which can be saved and loaded.
 
-To add a kernel, write one file::
+A new kernel is one class in one file::
 
     @register
     class Cauchy(Kernel):
@@ -9,10 +9,10 @@ To add a kernel, write one file::
         def tile(self, a, b, plan, out=None):
             return 1 / (1 + torch.cdist(a, b).square())
 
-`save` and `load` know it from then on, and so does the conformance suite in ``tests/kernels``, which tries
-`Kernel.examples` of every registered class. A class whose constructor takes more than parameters says so in
-`Kernel.config`; the kernels that it is made of, in `Kernel.components`; and where sizes must be read off the stored
-tensors, it overrides `Kernel.rebuild`.
+Registered kernels can be passed to `save` and `load`, and the conformance suite in ``tests/kernels`` tests the
+`Kernel.examples` of every registered class. Override `Kernel.config` to return constructor arguments that are not
+parameters, `Kernel.components` to return those that are kernels, and `Kernel.rebuild` if sizes must be inferred from
+the stored tensors.
 """
 
 from __future__ import annotations
@@ -30,41 +30,43 @@ if TYPE_CHECKING:
 
 Class = TypeVar("Class", bound="type[Kernel]")
 
-#: Registered classes by the name that files know them by.
+#: Registered classes by their names in files.
 REGISTRY: dict[str, type[Kernel]] = {}
 
 
-def register(kind: Class) -> Class:
-    """Class decorator: `save` and `load` know kernels of this class by its name.
+def register(cls: Class) -> Class:
+    """Class decorator that registers a kernel by its class name, for `save` and `load`.
 
     >>> from tellapart.kernels import Gaussian
     >>> register(Gaussian) is Gaussian
     True
     """
-    known = REGISTRY.get(kind.__name__)
-    # A cell of a notebook that is run again defines the same class anew.
-    if known is not None and (known.__module__, known.__qualname__) != (kind.__module__, kind.__qualname__):
+    existing = REGISTRY.get(cls.__name__)
+    # Running a notebook cell again defines the same class again.
+    if existing is not None and (existing.__module__, existing.__qualname__) != (cls.__module__, cls.__qualname__):
         raise InputError(
             "name-taken",
-            f"There already is a kernel class {kind.__name__}, of {known.__module__}.",
-            "Register yours by another name.",
+            f"A kernel class {cls.__name__} is already registered by {existing.__module__}.",
+            "Use another class name.",
         )
-    REGISTRY[kind.__name__] = kind
-    return kind
+    REGISTRY[cls.__name__] = cls
+    return cls
 
 
 @dataclass(frozen=True)
 class Saved:
-    """What a file holds of one kernel.
+    """Contents of a file that describe one kernel.
 
     Attributes
     ----------
-    config, components
-        What `Kernel.config` and `Kernel.components` returned, the components made again.
-    tensors
-        The tensors of its state, by the names of its ``state_dict``.
-    network
-        What the caller of `load` gave.
+    config : mapping of str to Any
+        Value of `Kernel.config`.
+    components : mapping of str to Any
+        Value of `Kernel.components`, with the kernels recreated.
+    tensors : mapping of str to Tensor
+        Tensors by their names in ``state_dict``.
+    network : nn.Module or None
+        Network passed to `load`.
     """
 
     config: Mapping[str, Any]
@@ -73,20 +75,21 @@ class Saved:
     network: nn.Module | None = None
 
     def tensor(self, name: str, ndim: int | None = None) -> Tensor:
-        """A stored tensor, which has ``ndim`` dimensions."""
-        found = self.tensors.get(name)
-        if found is None:
+        """Return a stored tensor. Raise `InputError` if it is missing or does not have ``ndim`` dimensions."""
+        tensor = self.tensors.get(name)
+        if tensor is None:
             raise InputError("damaged-file", f"The tensor {name!r} is not in the file.")
-        if ndim is not None and found.ndim != ndim:
+        if ndim is not None and tensor.ndim != ndim:
             raise InputError(
                 "damaged-file",
-                f"The tensor {name!r} has shape {tuple(found.shape)}, but should have {ndim} dimensions.",
+                f"The tensor {name!r} has shape {tuple(tensor.shape)}, but should have {ndim} dimensions.",
             )
-        return found
+        return tensor
 
     def check_size(self, name: str, stored: Any) -> None:
-        """Complain where the header says another size than the tensors have."""
+        """Raise `InputError` if the header and the tensors disagree on a size."""
         if name in self.config and self.config[name] != stored:
             raise InputError(
-                "damaged-file", f"The header says {name} = {self.config[name]!r}, but the tensors say {stored!r}."
+                "damaged-file",
+                f"The header specifies {name} = {self.config[name]!r}, but the tensors have {stored!r}.",
             )

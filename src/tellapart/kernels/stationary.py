@@ -1,4 +1,4 @@
-"""Kernels of the difference x - y over a bandwidth."""
+"""Stationary kernels: functions of (x - y) / bandwidth."""
 
 from __future__ import annotations
 
@@ -14,25 +14,29 @@ from .base import Kernel, log_positive
 from .plan import Features, Plan
 from .registry import register
 
-#: Below this typical exponent, k - 1 carries more digits than k.
+#: Typical exponent below which k - 1 has more significant digits than k.
 _NEARLY_CONSTANT = 1 / 8
-#: The largest error of an exponent that is let pass before distances are computed in float64.
+#: Largest tolerated error of an exponent; beyond it distances are computed in float64.
 _TOLERANCE = 1e-4
 
 
 class Stationary(Kernel):
-    """A kernel of (x - y) / bandwidth with k(x, x) = 1; the base of the others here.
+    """Base class of kernels of (x - y) / bandwidth with k(x, x) = 1.
 
-    A subclass says how far two points are apart (`exponent`, which is 0 or negative) and what the kernel makes
-    of it (`profile`). Where the plan says ``fused_backward``, features are scaled by the present bandwidth as by a
-    constant, and its gradient is taken in the tile (`with_bandwidth_gradient`): that costs a multiplication rather than
-    a matrix product.
+    A subclass implements `exponent`, a negative distance of two points, and `profile`, the kernel value of an exponent.
+    With ``plan.fused_backward``, features treat the bandwidth as a constant, and its gradient is computed in the tile
+    (`with_bandwidth_gradient`), which takes a multiplication instead of a matrix product.
+
+    Parameters
+    ----------
+    bandwidth : float, default 1.0
+        The bandwidth.
     """
 
     normalised = True
-    #: The exponent falls with this power of the bandwidth.
+    #: The exponent is proportional to bandwidth^-degree.
     degree = 2
-    #: Exponents are in units of 1/unit: log2(e) for a kernel that takes powers of 2.
+    #: Factor of exponents: log2(e) for a kernel that computes powers of 2.
     unit = 1.0
 
     def __init__(self, bandwidth: float = 1.0) -> None:
@@ -40,7 +44,8 @@ class Stationary(Kernel):
         self.log_bandwidth = nn.Parameter(log_positive("bandwidth", bandwidth))
         if self.log_bandwidth.ndim:
             raise InputError(
-                "wrong-shape", "bandwidth must be one number. For one scale a coordinate use ARD, for several Mixture."
+                "wrong-shape",
+                "`bandwidth` must be a number. Use ARD for one scale per coordinate, Mixture for several.",
             )
 
     @property
@@ -49,16 +54,16 @@ class Stationary(Kernel):
         return float(self.log_bandwidth.detach().exp())
 
     def scale(self) -> Tensor:
-        """What points are multiplied with before they are compared."""
+        """Return the factor that points are multiplied by."""
         return (-self.log_bandwidth).exp()
 
     def extra_repr(self) -> str:
-        """Arguments for ``repr``."""
+        """Return the arguments shown by ``repr``."""
         return ", ".join(filter(None, [f"bandwidth={self.bandwidth:.4g}", super().extra_repr()]))
 
     @torch.no_grad()
     def plan(self, probe: Tensor, *, additive: bool = False, dtype: torch.dtype | None = None) -> Plan:
-        """Centre on the probe, and decide by its spread."""
+        """Return a plan that centers the data at the mean of the probe and depends on its spread."""
         flat = probe.flatten(1)
         dtype = dtype or flat.dtype
         origin = flat.mean(0)
@@ -69,10 +74,10 @@ class Stationary(Kernel):
         )
 
     def features(self, x: Tensor, plan: Plan) -> Features:
-        """The centred and scaled points."""
+        """Return the centered and scaled points."""
         assert plan.origin is not None
         x = x.flatten(1)
-        # In the type of the data until it is in units of the bandwidth: only then is any other type large enough.
+        # Scale in the type of the data: before scaling, values may exceed the range of another type.
         centred = x.to(torch.promote_types(x.dtype, plan.distance_dtype)) - plan.origin
         scale = self.scale().to(centred.dtype) * math.sqrt(self.unit)
         scale = scale.detach() if plan.fused_backward else scale
@@ -80,39 +85,40 @@ class Stationary(Kernel):
         return z.to(plan.distance_dtype)
 
     def tile(self, a: Features, b: Features, plan: Plan, out: Tensor | None = None) -> Tensor:
-        """k, or k - 1 if the plan is anchored."""
+        """Return k, or k - 1 if the plan is anchored."""
         return self.profile(self.with_bandwidth_gradient(self.exponent(a, b, out).to(plan.dtype), plan), plan.anchored)
 
     def with_bandwidth_gradient(self, exponent: Tensor, plan: Plan) -> Tensor:
-        """The same exponent, now with a gradient with respect to the bandwidth."""
+        """Return the same exponent with a gradient with respect to the bandwidth."""
         if not (plan.fused_backward and torch.is_grad_enabled() and self.log_bandwidth.requires_grad):
             return exponent
-        one = ((self.log_bandwidth.detach() - self.log_bandwidth) * self.degree).exp()
-        return exponent * one.to(exponent.dtype)
+        # The value is 1; only its gradient matters.
+        unit_factor = ((self.log_bandwidth.detach() - self.log_bandwidth) * self.degree).exp()
+        return exponent * unit_factor.to(exponent.dtype)
 
     def spread(self, z: Tensor) -> tuple[float, float]:
-        """The typical size of an exponent between these scaled and centred points, and of what may cancel in it."""
+        """Return the typical size of an exponent of scaled and centered points, and that of its canceling terms."""
         raise NotImplementedError
 
     def exponent(self, a: Features, b: Features, out: Tensor | None = None) -> Tensor:
-        """Minus the distance in the kernel's own sense, up to rounding not above 0."""
+        """Return minus the distance (at most 0, up to rounding)."""
         raise NotImplementedError
 
     def profile(self, exponent: Tensor, anchored: bool) -> Tensor:
-        """k (or k - 1) of an exponent, which it may overwrite."""
+        """Return k (or k - 1 if anchored) of an exponent, which may be overwritten."""
         raise NotImplementedError
 
 
 class Radial(Stationary):
-    """A kernel of |x - y|²: squared distances by the speed of a matrix product."""
+    """Base class of kernels of |x - y|², computed with a matrix product."""
 
     def features(self, x: Tensor, plan: Plan) -> Features:
-        """The centred and scaled points z, and -|z|²/2."""
+        """Return the centered and scaled points z, and -|z|²/2."""
         z = super().features(x, plan)
         return z, half_norms(z)
 
     def refine_plan(self, plan: Plan, features: Features) -> Plan:
-        """In float64 if some point that the probe missed is so far out that squares cancel."""
+        """Use float64 if a point outside the probe is so far from the center that squares cancel."""
         if plan.distance_dtype == torch.float64:
             return plan
         cancelling = -4 * float(features[1].detach().min()) / self.unit
@@ -123,12 +129,12 @@ class Radial(Stationary):
         )
 
     def spread(self, z: Tensor) -> tuple[float, float]:
-        """The mean of |x - y|²/2 over all pairs is that of |x|² about the centre; |x|² + |y|² - 2xy may cancel."""
+        """Return the mean of |z|², which is that of |z - z'|²/2, and 2 max |z|², as |z|² + |z'|² - 2zz' may cancel."""
         squares = torch.linalg.vecdot(z, z)
         return float(squares.mean()), 2 * float(squares.max())
 
     def exponent(self, a: Features, b: Features, out: Tensor | None = None) -> Tensor:
-        """z·z' - |z|²/2 - |z'|²/2."""
+        """Return z·z' - |z|²/2 - |z'|²/2."""
         (za, ha), (zb, hb) = a, b
         if torch.is_grad_enabled() or (out is not None and out.dtype != za.dtype):
             out = None
@@ -137,83 +143,105 @@ class Radial(Stationary):
 
 @register
 class RationalQuadratic(Radial):
-    """k(x, y) = (1 + |x - y|² / (2 alpha bandwidth²))^-alpha."""
+    """Rational quadratic kernel, k(x, y) = (1 + |x - y|² / (2 alpha bandwidth²))^-alpha.
+
+    Parameters
+    ----------
+    bandwidth : float, default 1.0
+        The bandwidth.
+    alpha : float, default 1.0
+        The exponent.
+    """
 
     def __init__(self, bandwidth: float = 1.0, alpha: float = 1.0) -> None:
         super().__init__(bandwidth)
         self.log_alpha = nn.Parameter(log_positive("alpha", alpha))
 
     def profile(self, exponent: Tensor, anchored: bool) -> Tensor:
-        """exp(-alpha log(1 + …)), as k - 1 by expm1."""
+        """Return exp(-alpha log(1 + …)), or expm1 of the same exponent if anchored."""
         alpha = self.log_alpha.exp().to(exponent.dtype)
         power = -alpha * torch.log1p(exponent.clamp_max(0) / -alpha)
         return _exponential(power, anchored)
 
     def extra_repr(self) -> str:
-        """Arguments for ``repr``."""
+        """Return the arguments shown by ``repr``."""
         return f"{super().extra_repr()}, alpha={float(self.log_alpha.detach().exp()):.4g}"
 
 
 @register
 class Matern(Radial):
-    """Matérn kernel of smoothness ``nu`` = 1/2, 3/2 or 5/2, with s = √(2 nu) |x - y| / bandwidth.
+    """Matérn kernel.
 
-    exp(-s) for 1/2, (1 + s) exp(-s) for 3/2, (1 + s + s²/3) exp(-s) for 5/2.
+    With s = √(2 nu) |x - y| / bandwidth, it is exp(-s) for nu = 1/2, (1 + s) exp(-s) for nu = 3/2, and
+    (1 + s + s²/3) exp(-s) for nu = 5/2.
+
+    Parameters
+    ----------
+    bandwidth : float, default 1.0
+        The bandwidth.
+    nu : {0.5, 1.5, 2.5}, default 1.5
+        The smoothness.
     """
 
     def __init__(self, bandwidth: float = 1.0, nu: float = 1.5) -> None:
         super().__init__(bandwidth)
         if nu not in (0.5, 1.5, 2.5):
-            raise InputError("unknown-choice", f"nu must be 0.5, 1.5 or 2.5, but is {nu!r}.")
+            raise InputError("unknown-choice", f"`nu` must be 0.5, 1.5 or 2.5, got {nu!r}.")
         self.nu = nu
         self.degree = 1 if nu == 0.5 else 2
 
     def exponent(self, a: Features, b: Features, out: Tensor | None = None) -> Tensor:
-        """For nu = 1/2 distances are taken one by one: the root of a rounding error would be a large error."""
+        """Return the exponent; for nu = 1/2 without expanded squares, as the square root amplifies rounding errors."""
         return _minus_distance(a[0], b[0], p=2) if self.nu == 0.5 else super().exponent(a, b, out)
 
     def profile(self, exponent: Tensor, anchored: bool) -> Tensor:
-        """Polynomial times exponential."""
+        """Return the product of the polynomial and the exponential (minus 1 if anchored)."""
         if self.nu == 0.5:
             return _exponential(exponent, anchored)
-        # The slope of k with respect to s² is finite at 0, but that of s is not: keep s just above 0.
+        # At 0 the derivative of k with respect to s² is finite, but that of s = √s² is not: keep s just above 0.
         tiny = torch.finfo(exponent.dtype).tiny
         minus_s = (exponent * (-4 * self.nu)).clamp(tiny, exponent_depth(exponent.dtype) ** 2).sqrt().neg()
         polynomial = -minus_s if self.nu == 1.5 else minus_s.square() / 3 - minus_s
         return minus_s.expm1() + polynomial * minus_s.exp() if anchored else (1 + polynomial) * minus_s.exp()
 
     def config(self) -> dict[str, Any]:
-        """The smoothness ``nu``."""
+        """Return the smoothness ``nu``."""
         return {"nu": self.nu}
 
 
 @register
 class Laplacian(Stationary):
-    """k(x, y) = exp(-Σ_j |x_j - y_j| / bandwidth)."""
+    """Laplacian kernel, k(x, y) = exp(-Σ_j |x_j - y_j| / bandwidth).
+
+    Parameters
+    ----------
+    bandwidth : float, default 1.0
+        The bandwidth.
+    """
 
     degree = 1
 
     def spread(self, z: Tensor) -> tuple[float, float]:
-        """Two points are about √2 as far apart as one is from the centre; differences do not cancel."""
+        """Return √2 times the mean distance from the center, and 0: no terms cancel."""
         return float(z.abs().sum(1).mean()) * math.sqrt(2), 0.0
 
     def exponent(self, a: Features, b: Features, out: Tensor | None = None) -> Tensor:
-        """Minus the sum of absolute differences."""
+        """Return minus the sum of absolute differences."""
         return _minus_distance(a, b, p=1)
 
     def profile(self, exponent: Tensor, anchored: bool) -> Tensor:
-        """The exponential of the exponent (less 1 if anchored)."""
+        """Return the exponential of the exponent (minus 1 if anchored)."""
         return _exponential(exponent, anchored)
 
 
 def half_norms(z: Tensor) -> Tensor:
-    """-|z|²/2 of each row, without a copy of z."""
+    """Return -|z|²/2 of each row, without a copy of z."""
     norms: Tensor = torch.linalg.vector_norm(z, dim=1)
     return norms.square() * -0.5
 
 
 def exponent_depth(dtype: torch.dtype) -> float:
-    """How far below 0 exponents matter: values beyond would be denormal, or become so in a product."""
+    """Return the largest absolute exponent: smaller powers, or products of two of them, would be denormal."""
     return 69.0 if dtype == torch.float32 else 500.0
 
 

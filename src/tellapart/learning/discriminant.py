@@ -6,7 +6,7 @@ regression of the labels on the points (Kübler et al. 2022): h(x) = Σ_i a_i κ
 Σ_i a_i = 0, where b is the intercept. What has to be chosen, bandwidth and ridge, is chosen by the ratio on held-out
 rows.
 
-This is the one place beside the spectral null that stores a kernel matrix: of 6,000 rows at the most, 290 MB with its
+Only this module and the spectral null store a kernel matrix: of at most 6,000 rows, 290 MB with its
 factor. Where the user gives a ``max_memory`` below about 1.2 GB, fewer rows are drawn: 1,200 of them in 60 MB.
 """
 
@@ -30,7 +30,7 @@ from .bandwidths import bandwidth_grid
 BANDWIDTHS = 8
 RIDGES = (0.1, 1.0, 10.0, 100.0)
 FOLDS = 2
-#: Rows at the most from which bandwidth and ridge are chosen, and from which h is learned: time grows with the cube.
+#: Maximum number of rows to choose bandwidth and ridge, and to learn h: run time grows with the cube.
 CHOICE_ROWS, ROWS = 4000, 6000
 #: Rows up to which one thread does all.
 FEW = 500
@@ -103,7 +103,7 @@ def _fitting_rows(most: int, numbers: float, compute: Compute) -> int:
 
 
 def _thin(X: Tensor, Y: Tensor, most: int, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
-    """At most so many rows, of both samples in proportion, and their labels."""
+    """Return a limited number of rows, of both samples in proportion, and their labels."""
     share = min(1.0, most / (len(X) + len(Y)))
     kept = [np.sort(rng.permutation(len(Z))[: max(round(share * len(Z)), min(len(Z), 4))]) for Z in (X, Y)]
     points = [Z[torch.from_numpy(rows).to(Z.device)].flatten(1).cpu() for Z, rows in zip((X, Y), kept, strict=True)]

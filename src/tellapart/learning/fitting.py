@@ -24,7 +24,7 @@ from .bandwidths import choose_bandwidth
 from .discriminant import fit_witness
 from .starts import ard_from_marginals, named_kernel
 
-#: Rows of each sample held out at the most: they are looked at again and again.
+#: Maximum number of held-out rows of each sample, which are evaluated repeatedly.
 _HELD_OUT = 2000
 
 
@@ -108,12 +108,12 @@ def fit_kernel(
     batch_size
         Rows of each sample in a step; None for all.
     steps, learning_rate
-        How many steps Adam takes at the most, and how long they are.
+        Maximum number of steps of Adam, and its learning rate.
     validation
         The share of rows held out, at most 2,000 of each sample. After every pass through the others (at least every
         20 steps) they are looked at; the kernel returned is the one that had the best `History.score` there.
     patience
-        Stop after so many looks at the held-out rows without a better one.
+        Number of evaluations on the held-out rows without improvement after which to stop.
     restarts
         How often to start, each time with other batches; from the second time on, from parameters that are
         disturbed a little. The best on the held-out rows is returned.
@@ -137,7 +137,7 @@ def fit_kernel(
     Notes
     -----
     A step costs (2 batch_size)² kernel evaluations, forwards and backwards. ``"witness"`` stores and factors kernel
-    matrices: from 4,000 rows at the most it chooses bandwidth and ridge, and from 6,000 it is made. They are fewer,
+    matrices: from at most 4,000 rows it chooses bandwidth and ridge, and from 6,000 it is made. They are fewer,
     and the witness another one, where you give a ``max_memory`` that they do not fit into (1,200 in 60 MB).
 
     Examples

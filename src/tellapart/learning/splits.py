@@ -113,8 +113,8 @@ def _draw_split(
         rows = np.arange(m + n)[part] if groups is None else groups[part]
         _, first, group, sizes = np.unique(rows, return_index=True, return_inverse=True, return_counts=True)
         take = np.zeros(len(sizes), dtype=bool)
-        alike = sizes if equal_groups else np.ones_like(sizes)
-        classes = _classes(alike, None if strata is None else strata[part][first])
+        group_sizes = sizes if equal_groups else np.ones_like(sizes)
+        classes = _classes(group_sizes, None if strata is None else strata[part][first])
         # Where strata are small, what rounding takes from one is given to the next, in the same order for both samples.
         order = range(len(classes)) if seed is None else np.random.default_rng(seed).permutation(len(classes))
         owed = 0.0

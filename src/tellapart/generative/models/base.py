@@ -127,12 +127,12 @@ class Model(Generic[S]):
 
 
 def paper_kernel(bandwidths: tuple[float, ...], coordinates: int) -> Kernel:
-    """The sum of Gaussians, for rows of so many coordinates."""
+    """Return the sum of Gaussian kernels for rows with the given number of coordinates."""
     return Mixture([b * relative_size(coordinates) for b in bandwidths]).requires_grad_(False)
 
 
 def relative_size(coordinates: int) -> float:
-    """How long rows of so many coordinates are, in units of those of the paper, which had 784."""
+    """Return the length of rows with the given number of coordinates relative to that of the paper, which had 784."""
     return math.sqrt(coordinates / 784)
 
 

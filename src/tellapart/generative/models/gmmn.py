@@ -21,7 +21,7 @@ from .base import Model, paper_kernel, scaled_sgd
 class GMMNSettings(Settings):
     """The generator minimises √MMD²_biased.
 
-    With ``codes`` the MMD is between codes of so many numbers, of an autoencoder that is trained for the first
+    With ``codes`` the MMD is between codes of that dimension, of an autoencoder that is trained for the first
     ``autoencoder_steps`` steps; the generator makes codes, which the decoder turns into images.
     """
 

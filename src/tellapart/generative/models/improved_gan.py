@@ -26,12 +26,12 @@ class ImprovedGANSettings(Settings):
     """A classifier with a class for generated rows, and minibatch discrimination.
 
     ``labels`` rows of the data, equally many of each class, come with their labels; 0 is a GAN without any. Adam; the
-    ``momentum`` is its β1. ``convolutional`` puts two convolutions, with so many ``channels``, in front of the
+    ``momentum`` is its β1. ``convolutional`` puts two convolutions with ``channels`` channels in front of the
     discriminator and at the end of the generator, in the place of ``hidden``: a size for a GPU.
 
     The discriminator takes data for data with probability 1 - ``smoothing`` (their §3.4). Its weights begin small and
     have no normalisation, so that noise on hidden layers, which they have too, would drown what passes there: with a
-    deviation of 0.5, or weights of 0.05, samples were all alike after 1,000 steps.
+    deviation of 0.5, or weights of 0.05, all samples were the same after 1,000 steps.
     """
 
     batch_size: int = 100

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .._util.errors import Note
@@ -17,7 +17,7 @@ from ..data.names import quote_names
 from ..data.notices import Notice, NoticeKind
 from ..engine import Compute, MemoryLike, computing
 from ..kernels import Kernel
-from ..stats.pvalues import rejects
+from ..stats.pvalues import check_level, rejects
 from ..twosample import Findings, LearnedTest, TwoSampleResult
 from ..twosample.findings import FamilyResult, distinct_names
 from ..twosample.result import Result
@@ -248,9 +248,15 @@ class Comparison(Result):
         """One sentence: whether the samples differ, with the p-value."""
         return str(self._headline(self.alpha))
 
+    def at_level(self, alpha: float | None) -> Comparison:
+        """The comparison with another significance level, at which columns, pairs and slices are decided."""
+        return self if alpha in (None, self.alpha) else replace(self, alpha=check_level(alpha))
+
     def view(self, alpha: float | None = None) -> View:
         """The result as blocks of plain data, which summaries, cards, pages and plots are rendered from."""
-        alpha = self.alpha if alpha is None else alpha
+        if alpha not in (None, self.alpha):
+            return self.at_level(alpha).view()
+        alpha = self.alpha
         reject = self.reject(alpha)
         first = [one.text for one in self.noticed if one.kind in _FIRST]
         others = [one.text for one in self.noticed if one.kind not in _FIRST]

@@ -65,7 +65,7 @@ def render_page(result: Result, command: str | None = None, alpha: float | None 
 def page_view(result: Result, command: str | None = None, alpha: float | None = None) -> View:
     """The blocks of a page: those of the result's view, with pictures where the data are known."""
     if isinstance(result, Comparison):
-        return view_comparison(result, command)
+        return view_comparison(result.at_level(alpha), command)
     blocks = list(result.view(alpha).blocks)
     if isinstance(result, AutoResult) and len(result.names) == 2:
         pixels = two_sample_pixels(result, 0.05 if alpha is None else alpha)

@@ -27,7 +27,7 @@ from .reference import Reference
 from .result import Result
 
 #: What files say they are.
-FORMAT = "tellapart monitor, version 3"
+FORMAT = "tellapart monitor, version 4"
 #: A p-value that is among the so many smallest possible is computed again with more permutations.
 _SMALLEST = 2
 

@@ -89,7 +89,7 @@ def test_texts_without_features_say_what_to_give(folder, capsys):
     assert "X (a.csv) has columns of text or dates. --features needs numbers or images." in several
     assert "Choose one column of text with --columns" in several
     numbers = said(capsys, "test", "a.csv", "b.csv", "--columns", "stars", "--features", "ngrams", code=2)
-    assert "These features are for texts" in numbers
+    assert "These features apply to texts" in numbers
 
 
 @pytest.mark.parametrize("how", ["", "letters", "model:", "onnx: ", "ngrams:3", "\x1b[2J"])
@@ -100,4 +100,4 @@ def test_other_features_are_a_wrong_call(folder, capsys, how):
 
 
 def test_models_that_are_not_there(folder, capsys):
-    assert "There is no file m.onnx" in said(capsys, "test", "a.jsonl", "b.jsonl", "--features", "onnx:m.onnx", code=2)
+    assert "File not found: m.onnx" in said(capsys, "test", "a.jsonl", "b.jsonl", "--features", "onnx:m.onnx", code=2)

@@ -56,8 +56,6 @@ def test_options_of_the_other_test_are_refused():
         ta.compare(X, Y, cross_fit=True)
     with pytest.raises(ValueError, match="paired is an option of the automatic test"):
         ta.compare(X, Y, "ard", paired=True)
-    with pytest.raises(ValueError, match="two names of one argument"):
-        ta.compare(X, Y, "ard", kernel="rbf")
 
 
 def people(n=200, seed=0, month=1, fog=0.1):

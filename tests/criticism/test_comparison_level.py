@@ -10,7 +10,7 @@ from tellapart import report
 
 def test_a_page_and_a_summary_take_another_level():
     rng = np.random.default_rng(0)
-    X, Y = rng.normal(size=(60, 2)), rng.normal([0.45, 0], size=(60, 2))
+    X, Y = rng.normal(size=(60, 2)), rng.normal([1.0, 0], size=(60, 2))
     comparison = ta.compare(X, Y, permutations=199, rng=0)
     strict = comparison.pvalue / 2
     assert comparison.reject()

@@ -356,8 +356,8 @@ def wrong_calls() -> list[Case]:
         ),
         "no features": (["a.csv", "b.csv", "--features", "\x1b[2J"], "is not ngrams, words, model:FOLDER or onnx:FILE"),
         "features of nothing": (["a.csv", "b.csv", "--features", "onnx:"], "'onnx:' is not ngrams"),
-        "no model": (["a.csv", "b.csv", "--features", "onnx:\x1b[2J.onnx"], r"no file \\x1b\[2J.onnx"),
-        "texts that are numbers": (["a.csv", "b.csv", "--features", "ngrams"], "These features are for texts"),
+        "no model": (["a.csv", "b.csv", "--features", "onnx:\x1b[2J.onnx"], r"not found: \\x1b\[2J.onnx"),
+        "texts that are numbers": (["a.csv", "b.csv", "--features", "ngrams"], "These features apply to texts"),
         "no groups": (["a.csv", "b.csv", "--groups", "\x1b[2J"], r"has no column '\\+x1b"),
     }
     cases = [

@@ -99,7 +99,7 @@ def median(X: Any, Y: Any, settings: Settings, seed: int) -> float:
 
 def learned(X: Any, Y: Any, settings: Settings, seed: int, *, kernel: str) -> float:
     effort = {} if settings.steps is None else {"steps": settings.steps}
-    how = {"swap": True, "permutations": settings.permutations, "rng": seed}
+    how = {"cross_fit": True, "permutations": settings.permutations, "rng": seed}
     return ta.learned_test(_points(X), _points(Y), kernel, **how, **effort).pvalue
 
 

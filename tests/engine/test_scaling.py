@@ -182,7 +182,7 @@ def test_threads_give_way_before_tiles_do(samples, threads):
 def test_learned_tests_take_files(kernel, samples, files):
     options = {"kernel": kernel, "permutations": 99, "rng": 0}
     if kernel == "ard":
-        options |= {"learning": {"steps": 1}, "train": 0.2}
+        options |= {"learning": {"steps": 1}, "train_size": 0.2}
     base, lazy = (ta.learned_test(*pair, **options) for pair in (samples, files["npy"]))
     assert same(base, lazy)
 
@@ -190,12 +190,12 @@ def test_learned_tests_take_files(kernel, samples, files):
 @pytest.mark.parametrize("form", ["parts", "zarr", "dask"])
 def test_compare_opens_them_too(form, samples, files):
     for name, data, values in zip("XY", files[form], samples, strict=True):
-        source = data.read(data, name, max_rows=100)
+        source = ta.read(data, name, max_rows=100)
         assert source.numbers.max() > 400
         found = source.content.to_matrix() if source.kind == "table" else source.content.values
         if name == "X":
             assert np.array_equal(found, values[source.numbers])
-    assert len(data.read(files[form][0])) == len(samples[0])
+    assert len(ta.read(files[form][0])) == len(samples[0])
 
 
 def test_labels_of_rows_must_fit(samples):
@@ -504,7 +504,7 @@ def test_a_scheduler_without_workers_and_one_that_is_killed(samples, small_tiles
 
 def test_a_cost_is_told_and_nothing_computed(samples, files, client):
     cost = mmd_test_cost(*samples, null="binned", max_memory="100MB")
-    assert (cost.rows, cost.columns, cost.tile) == (1062, 5, (256, 1024))
+    assert (cost.rows, cost.coordinates, cost.tile) == (1062, 5, (256, 1024))
     assert 0 < cost.seconds < 60
     assert cost.memory < 100e6
     assert "1,062 rows of 5 numbers" in str(cost)

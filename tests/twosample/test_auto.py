@@ -169,15 +169,15 @@ def test_findings_of_a_table():
     assert age.description.startswith("larger in Y, +0.")
     assert age.interval[0] < age.effect < age.interval[1]
     assert age.values["mean"] == pytest.approx((X.age.mean(), Y.age.mean()))
-    assert found["day"].words.startswith("later in Y by")
+    assert found["day"].description.startswith("later in Y by")
     share = [(frame.town == "Ulm").mean() for frame in (X, Y)]
-    assert found["town"].words.startswith("'Ulm' 40 % → 20 % (-19 points")
+    assert found["town"].description.startswith("'Ulm' 40 % → 20 % (-19 points")
     assert found["town"].values["Ulm"] == pytest.approx(tuple(share))
     assert found["town"].effect == pytest.approx(share[1] - share[0])
     assert found["age is missing"].effect == pytest.approx(Y.age.isna().mean() - X.age.isna().mean())
-    assert found["member"].words.startswith("yes 3")
-    assert found["age is missing"].words.startswith("2")
-    assert "% missing in Y" in found["age is missing"].words
+    assert found["member"].description.startswith("yes 3")
+    assert found["age is missing"].description.startswith("2")
+    assert "% missing in Y" in found["age is missing"].description
     pair = result.pairs[0]
     assert pair.columns == ("x", "y")
     correlations = [frame.x.corr(frame.y) for frame in (X, Y)]
@@ -195,7 +195,7 @@ def test_effects_are_those_of_the_columns():
     assert found["0"].effect == pytest.approx((Y[:, 0].mean() - X[:, 0].mean()) / pooled)
     assert found["1"].kind == "scale"
     assert found["1"].effect == pytest.approx(np.log(Y[:, 1].std() / X[:, 1].std()))
-    assert "more spread out in Y" in found["1"].words
+    assert "more spread out in Y" in found["1"].description
     other = ta.two_sample_test(Y, X, 99, rng=0)
     assert {one.name: one.description for one in other.columns}["0"].startswith("smaller in Y, -")
 
@@ -528,10 +528,10 @@ def test_effects_are_those_within_strata():
     X, Y = draw(600, 0.2, 0.0), draw(600, 0.8, -0.6)
     result = ta.two_sample_test(X, Y, 39, strata="site", rng=0)
     found = {one.name: one for one in result.columns}
-    assert found["value"].words.startswith("smaller in Y, -0.")
+    assert found["value"].description.startswith("smaller in Y, -0.")
     assert found["value"].interval[0] < -0.6 / np.sqrt(1 + 9 * 0.25) < found["value"].interval[1]
     assert found["value"].interval[1] < 0
-    assert "'yes'" not in found["seen"].words or found["seen"].effect < 0
+    assert "'yes'" not in found["seen"].description or found["seen"].effect < 0
     assert any("within strata" in note for note in result.notes)
     pooled = {one.name: one for one in ta.two_sample_test(X, Y, 19, drop=["site"], rng=0).columns}
     assert pooled["value"].effect > 0.5

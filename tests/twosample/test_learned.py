@@ -168,7 +168,7 @@ def test_combinations():
         ({"learning": {"stepps": 3}}, "learning has no option 'stepps'. It takes alpha, batch_size, steps"),
         ({"permutations": 0}, "permutations must be a whole number"),
         ({"standardise": "maybe"}, "standardise must be 'auto', True or False"),
-        ({"train": 0.99}, "0 to test, but 8 and 2 are needed"),
+        ({"train_size": 0.99}, "0 to test, but 8 and 2 are needed"),
     ],
 )
 def test_errors(options, message):

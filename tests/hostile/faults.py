@@ -262,7 +262,7 @@ os.environ["TELLAPART_THREADS"] = "2"
 X, Y = (torch.randn(120, 3, generator=torch.Generator().manual_seed(s)) for s in (0, 1))
 quick = {"permutations": 19, "rng": 0}
 calls = {
-    "compare": lambda: ta.compare(X, Y, kernel="rbf", stability=0, permutations=19, rng=0).null_distribution.sum(),
+    "compare": lambda: ta.compare(X, Y, test="rbf", stability=0, permutations=19, rng=0).null_distribution.sum(),
     "mmd_test": lambda: ta.mmd_test(X, Y, **quick).null_distribution.sum(),
     "learned_test": lambda: ta.learned_test(X, Y, **quick).null_distribution.sum(),
     "two_sample_test": lambda: ta.two_sample_test(X, Y, 19, rng=0).pvalue,

@@ -385,7 +385,7 @@ def call_tables(folder: Path, rng: random.Random) -> None:
             grouped.summary()
             strict_json(grouped.to_json())
         case _:
-            found = ta.compare(x, y, kernel=rng.choice(["rbf", None]), permutations=19, stability=0, **options)
+            found = ta.compare(x, y, test=rng.choice(["rbf", "auto"]), permutations=19, stability=0, **options)
             found.summary()
             strict_json(found.to_json())
             found.to_html(folder / "r.html")

@@ -108,7 +108,7 @@ def test_names_that_the_command_line_knows_are_those_of_the_library():
         ),
         (ValueError("two\nlines"), "two lines"),
         (ValueError(), "ValueError"),
-        (KeyError("x"), "KeyError: 'x'. Set TELLAPART_DEBUG=1 to see where."),
+        (KeyError("x"), "KeyError: 'x'. Set TELLAPART_DEBUG=1 for the traceback."),
     ],
 )
 def test_errors_are_said_in_the_words_of_the_command_line(error, said):
@@ -130,4 +130,4 @@ def test_options_of_the_computation_are_passed_on(monkeypatch, capsys):
 
 def test_an_option_that_an_experiment_lacks(capsys):
     assert main(["reproduce", "speed", "--steps", "3"]) == 2
-    assert capsys.readouterr().err == "tellapart: speed does not take --steps.\n"
+    assert capsys.readouterr().err == "tellapart: speed does not accept --steps.\n"

@@ -219,10 +219,10 @@ def test_scripts_may_ask_for_differences_that_matter(capsys):
     assert main([*call, "--fail-auc", "0.9", "--quiet"]) == 0
     assert main([*call, "--fail-auc", "0.51", "--quiet"]) == 1
     # A limit that nothing can reach is a mistake, not a promise that all is well.
-    for flag, value, what in (("--fail-auc", "60", "an AUC"), ("--fail-effect", "-1", "an effect")):
+    for flag, value, what in (("--fail-auc", "60", "an AUC between 0"), ("--fail-effect", "-1", "a non-neg")):
         with pytest.raises(SystemExit):
             main([*call, flag, value])
-        assert f"'{value}' is not {what}, from 0" in capsys.readouterr().err
+        assert f"'{value}' is not {what}" in capsys.readouterr().err
     assert main([*call, "--fail-effect", "2", "--quiet"]) == 0
     assert main([*call, "--fail-effect", "0.2", "--quiet"]) == 1
     fails(capsys, "a.csv", "b.csv", "--names", "May", says="There are two samples, but 1 name. Give two with --names.")
@@ -306,8 +306,8 @@ def test_what_cannot_be_written_is_said_before_the_work(numbers, capsys, tmp_pat
 @pytest.mark.parametrize(
     ("error", "says"),
     [
-        (MemoryError(), "Out of memory. Give --max-rows or --max-memory."),
-        (RuntimeError("two\nlines"), "RuntimeError: two lines. Set TELLAPART_DEBUG=1 to see where."),
+        (MemoryError(), "Out of memory. Pass --max-rows or --max-memory."),
+        (RuntimeError("two\nlines"), "RuntimeError: two lines. Set TELLAPART_DEBUG=1 for the traceback."),
         (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"), "invalid start byte"),
         (pd.errors.ParserError("bad line"), "bad line"),
     ],

@@ -135,7 +135,7 @@ def test_a_working_directory_that_is_gone(
     os.rmdir(tmp_path / "gone")
     assert main(["test", "a.csv", "b.csv"]) == 2
     assert (
-        capsys.readouterr().err == "tellapart: The working directory does not exist any more. Change to another one.\n"
+        capsys.readouterr().err == "tellapart: The working directory no longer exists. Change to another directory.\n"
     )
 
 

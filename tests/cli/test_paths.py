@@ -50,7 +50,7 @@ def test_devices_are_written_to_twice() -> None:
 
 def test_names_that_the_file_system_takes_for_one(monkeypatch: pytest.MonkeyPatch) -> None:
     assert is_same(Path("r.json"), Path("R.JSON")) == Path("A.CSV").exists()
-    monkeypatch.setattr(paths, "_takes_for_one", lambda *_: True)
+    monkeypatch.setattr(paths, "_considers_equal", lambda *_: True)
     assert is_same(Path("r.json"), Path("R.JSON"))
     assert is_same(Path("é.json"), Path("e\u0301.json"))
     assert not is_same(Path("r.json"), Path("q.json"))
@@ -63,7 +63,7 @@ def test_folders_whose_files_are_read(path: str, refused: bool) -> None:
     if not refused:
         check_distinct({"A": "imgs"}, {"--report": path})
         return
-    with pytest.raises(InputError, match="into A, the folder 'imgs'"):
+    with pytest.raises(InputError, match="into the input folder 'imgs'"):
         check_distinct({"A": "imgs"}, {"--report": path})
 
 

@@ -53,7 +53,7 @@ def test_a_week(folder, capsys):
     )
     told = capsys.readouterr().out
     assert "4 batches" in told
-    assert "day1.csv: known already" in told
+    assert "day1.csv: already tested" in told
     assert "day2.csv (60 rows): ALARM" in told
     assert "age: larger in day3.csv" in told
     state, everything = (json.loads((folder / name).read_text()) for name in ("state.json", "all.json"))
@@ -73,7 +73,7 @@ def test_a_known_file_is_told_as_it_was(folder, capsys):
     first = capsys.readouterr().out
     assert main(["watch", "r.tellapart", "day0.csv", *common]) == 0
     told = capsys.readouterr().out
-    assert "day0.csv: known already" in told
+    assert "day0.csv: already tested" in told
     assert first.splitlines()[0] in told
     assert "day0.csv (60 rows): no alarm" in told
     assert "day3.csv (60 rows)" not in told
@@ -90,7 +90,7 @@ def test_the_same_file_twice_in_one_call(folder, capsys):
     assert main(["watch", "r.tellapart", "day0.csv", "day0.csv", "--permutations", "99"]) == 0
     told = capsys.readouterr().out
     assert told.count("day0.csv (60 rows): no alarm") == 2
-    assert told.count("known already") == 1
+    assert told.count("already tested") == 1
     assert "1 batch, 0 with alarm." in told
 
 
@@ -114,7 +114,7 @@ def test_a_file_that_is_overwritten(folder, capsys):
         for _ in range(2):
             assert main(["watch", "r.tellapart", "latest.csv", "--overwritten", *common]) == 0
     assert count(folder) == ["latest.csv", *(f"latest.csv (1970-01-0{day} 00:00:00 UTC)" for day in (1, 2, 3))]
-    assert capsys.readouterr().out.count("known already") == 3
+    assert capsys.readouterr().out.count("already tested") == 3
 
 
 def test_files_are_identified_by_their_paths(folder, monkeypatch):
@@ -194,8 +194,8 @@ def test_without_a_state(folder, capsys):
         (["compare", "--by", "town", "day0.csv", "day1.csv"], "--by"),
         (["compare", "--by", "town", "day0.csv", "--paired"], "--paired"),
         (["test", "day0.csv", "day1.csv", "--alpha", "0.0001"], "Give at least --permutations 9999"),
-        (["compare", "--by", "town", "day0.csv", "--fail-auc", "0.6"], "--fail-auc is for two samples"),
-        (["compare", "--by", "town", "day0.csv", "--fail-effect", "0.6"], "--fail-effect is for two samples"),
+        (["compare", "--by", "town", "day0.csv", "--fail-auc", "0.6"], "--fail-auc applies to two samples"),
+        (["compare", "--by", "town", "day0.csv", "--fail-effect", "0.6"], "--fail-effect applies to two samples"),
     ],
 )
 def test_bad_calls(folder, capsys, arguments, message):

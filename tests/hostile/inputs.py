@@ -335,7 +335,7 @@ def wrong_calls() -> list[Case]:
         "no file that clears the screen": (["\x1b[2J.csv", "b.csv"], r"X \(\\x1b\[2J.csv\) does not exist"),
         "file as folder": (["a.csv/b.csv", "b.csv"], "does not exist"),
         "long name": (["x" * 5000, "b.csv"], "cannot be read"),
-        "no rows wanted": (["a.csv", "b.csv", "--max-rows", "0"], "'0' is not a whole number above 0"),
+        "no rows wanted": (["a.csv", "b.csv", "--max-rows", "0"], "'0' is not a positive integer"),
         "one row wanted": (["a.csv", "b.csv", "--max-rows", "1"], "at least|needed"),
         "no column": (["a.csv", "b.csv", "--columns", "z"], "has no column 'z'"),
         "no columns": (["a.csv", "b.csv", "--drop", "a,b,c"], "has no columns left"),
@@ -349,7 +349,7 @@ def wrong_calls() -> list[Case]:
         "a report in no folder": (["a.csv", "b.csv", "--json", "none/r.json"], "the folder none does not exist"),
         "a report that is a folder": (["a.csv", "b.csv", "--json", "."], "is a folder"),
         "endless permutations": (["a.csv", "b.csv", "--permutations", "9" * 12], "must be at most 10,000,000"),
-        "endless seed": (["a.csv", "b.csv", "--seed", "9" * 5000], "is not a whole number from 0 up"),
+        "endless seed": (["a.csv", "b.csv", "--seed", "9" * 5000], "is not a non-negative integer"),
         "huge images": (
             ["digits", "digits", "--image-size", "99999x99999"],
             "would take about .* smaller --image-size",
@@ -522,8 +522,8 @@ def several() -> list[Case]:
             Case(f"compare: by, {k}", {"t.csv": made}, ("compare", "--by", column, "t.csv"), says)
             for k, (made, column, says) in groups.items()
         ),
-        Case("compare: by, two tables", files, ("compare", "--by", "a", "a.csv", "b.csv"), "but there are two"),
-        Case("compare: one table", files, ("compare", "a.csv"), "There is one sample only"),
+        Case("compare: by, two tables", files, ("compare", "--by", "a", "a.csv", "b.csv"), "but two samples are given"),
+        Case("compare: one table", files, ("compare", "a.csv"), "Only one sample is given"),
         Case("compare: items", files, ("compare", "a.csv", "b.csv", "--items", "z"), "has no column 'z'"),
         Case("compare: keep", files, ("compare", "a.csv", "b.csv", "--keep-columns", "z"), "no column 'z' to keep"),
         Case("compare: names", files, ("compare", "a.csv", "b.csv", "--names", "a,b,c"), "but 3 names"),

@@ -70,7 +70,7 @@ def test_a_reader_that_goes_away() -> None:
 def test_a_full_screen() -> None:
     done = shell("tellapart test a.csv b.csv --permutations 99 > /dev/full")
     assert done.returncode == 2
-    assert done.stderr == b"tellapart: The standard output cannot be written: No space left on device.\n"
+    assert done.stderr == b"tellapart: Cannot write to standard output: No space left on device.\n"
 
 
 # --- Names

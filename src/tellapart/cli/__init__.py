@@ -1,7 +1,7 @@
-"""The command line. Each command is a module of its own, which is imported when it is chosen.
+"""Command-line interface. Each command is a separate module, imported only when it is called.
 
-A command's module has ``add_arguments(parser)`` and ``run(options)``, which returns the exit code or None. It imports
-what is heavy inside ``run``, so that help and complaints about the call itself come at once.
+A command module defines ``add_arguments(parser)`` and ``run(options)``, which returns the exit code or None. Slow
+imports belong inside ``run``, so that ``--help`` and errors in the arguments appear immediately.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from .._util.interrupts import Terminated, stopping_on_termination
 from .._util.text import printable
 from .errors import explain
 from .options import Parser
-from .output import complain, prepare_streams
+from .output import prepare_streams, print_error
 
-#: What each command does, in one line.
+#: One-line description of each command.
 COMMANDS = {
-    "test": "test two files or folders: do they differ, and in which columns? Nothing to choose",
+    "test": "test whether two files or folders differ, and in which columns",
     "compare": "compare two files or folders: is there a difference, and where?",
-    "rank": "rank files or folders by how close they are to a reference: which generator is best?",
+    "rank": "rank files or folders by their distance to a reference (which generator is best?)",
     "reference": "fit a reference that later batches are tested against",
-    "watch": "test new files against a reference, day after day, with control over false alarms",
+    "watch": "test new files against a reference, with control of false alarms over time",
     "demo": "compare real and generated digits and write a report; no data needed",
-    "train": "train a generative model with MMD, t or an improved GAN",
+    "train": "train a generative model with an MMD or t-statistic loss, or an improved GAN",
     "sample": "draw images from a trained model",
     "reproduce": "reproduce the experiments of Sutherland et al. 2017",
 }
@@ -44,8 +44,10 @@ examples:
   tellapart train gmmn --data digits --out runs/gmmn
   tellapart demo
 
-`tellapart COMMAND --help` describes a command. The exit code is 0; 1 if --fail-on-difference is given and the samples
-differ; 2 for bad input; 130 if interrupted, 143 if terminated."""
+Run `tellapart COMMAND --help` for the options of a command.
+
+exit codes: 0 on success; 1 if the samples differ and --fail-on-difference is given; 2 for invalid input; 130 if
+interrupted; 143 if terminated."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -59,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _overview().parse_args(given)
         return 2
     if not _has_working_directory():
-        complain("The working directory does not exist any more. Change to another one.")
+        print_error("The working directory no longer exists. Change to another directory.")
         return 2
     command: Any = import_module(f".{given[0]}", __name__)
     parser = Parser(f"tellapart {given[0]}", formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -70,12 +72,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with stopping_on_termination():
             return int(command.run(options) or 0)
     except KeyboardInterrupt as error:
-        complain(str(error) or "interrupted")
+        print_error(str(error) or "interrupted")
         return 143 if isinstance(error, Terminated) else 130
     except Exception as error:
         if os.environ.get("TELLAPART_DEBUG"):
             raise
-        complain(explain(error, parser))
+        print_error(explain(error, parser))
         return 2
 
 
@@ -88,7 +90,7 @@ def _has_working_directory() -> bool:
 
 
 def _overview() -> argparse.ArgumentParser:
-    """The parser of a call without a command: help, the version, or an error."""
+    """Return the parser for a call without a command: prints the help, the version or an error."""
     parser = Parser(
         prog="tellapart",
         description="Tell two samples apart: is there a difference, how sure are we, and where is it?",
@@ -103,7 +105,7 @@ def _overview() -> argparse.ArgumentParser:
 
 
 class _Version(argparse.Action):
-    """Looks the version up only where it is asked for."""
+    """Look up the version only when it is requested: importlib.metadata is slow to import."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
         from .. import __version__

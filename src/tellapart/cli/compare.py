@@ -1,4 +1,4 @@
-"""``tellapart compare``: two files or folders."""
+"""``tellapart compare``: compare two files or folders."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from .results import add_output, check_output, write_result
 if TYPE_CHECKING:
     from ..criticism import Comparison
 
-#: The tests that can be named: the automatic one, and kernels to learn (`tellapart.learning.NAMES`, not imported here).
+#: The omnibus test and the kernels to learn: a copy of `tellapart.learning.NAMES`, which is slow to import.
 TESTS = ("auto", "ard", "rbf", "full", "deep", "witness")
 
-#: Options that say something of the samples or of the result, of which --cost makes no use.
+#: Options that have no effect with --cost.
 _OF_RESULTS = (
     *("paired", "keep_columns", "names", "items", "report", "json", "fail_on_difference", "fail_auc", "fail_effect"),
 )
@@ -43,55 +43,74 @@ examples:
   tellapart compare --by site patients.csv --report sites.html
   tellapart compare old.csv new.csv --columns review --features model:all-MiniLM-L6-v2
 
-A and B are files (CSV, TSV, JSON lines, also .gz; Parquet, .npy, .npz, .safetensors, zarr, idx), folders of PNG and
-JPEG images, or mnist (its test images, fetched once) or digits. Every row is tested, and judged by what other rows
-tell. With --test ard and other kernels, one half of the rows is learned from and the other is tested. The exit code is
-0, or 1 if one of the --fail options says so, or 2 for bad input."""
+A and B are files (CSV, TSV or JSON lines, optionally .gz; Parquet, .npy, .npz, .safetensors, Zarr, idx), folders of PNG
+or JPEG images, or the names mnist (its test images, downloaded once) or digits. The default test uses every row, and
+the score of each row is cross-fitted: it is learned from other rows. With --test ard and other kernels, the kernel is
+learned on one half of the rows and tested on the other half.
+
+exit codes: 0; 1 if a condition of a --fail option holds; 2 for invalid input."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Two samples, and options of the test, the data and the output."""
+    """Add two samples and the options of the test, the data and the output."""
     parser.description = "Test whether two samples differ, and show how much, in which columns and in which rows."
     parser.epilog = _EXAMPLES
     add_data(parser, most="all; 100000 for learned tests", second="?")
-    parser.add_argument("--by", metavar="COLUMN", help="compare all groups of one table, by what this column has")
+    parser.add_argument("--by", metavar="COLUMN", help="compare the groups defined by this column of one table")
     add_keep(parser)
-    parser.add_argument("--items", metavar="COLUMN", help="call rows by what this column has, and do not compare it")
-    parser.add_argument("--names", type=names, metavar="A,B", help="what to call the samples (their files)")
-    test = parser.add_argument_group("the test")
-    test.add_argument("--test", choices=TESTS, default="auto", help="nothing to choose, or a kernel to learn (auto)")
+    parser.add_argument("--items", metavar="COLUMN", help="column of row names; it is not compared")
+    parser.add_argument("--names", type=names, metavar="A,B", help="names of the samples (default: their file names)")
+    test = parser.add_argument_group("test")
+    test.add_argument("--test", choices=TESTS, default="auto", help="auto (default), or the kernel to learn")
     test.add_argument("--kernel", choices=TESTS[1:], help="the same as --test")
-    test.add_argument("--permutations", type=int, default=999, metavar="N", help="how many (%(default)s)")
-    test.add_argument("--alpha", type=float, default=0.05, metavar="P", help="level of the test (%(default)s)")
-    test.add_argument("--seed", type=seed, default=0, metavar="N", help="seed of everything random (%(default)s)")
-    test.add_argument("--groups", metavar="COLUMN", help="rows with the same value here belong together")
-    test.add_argument("--strata", metavar="COLUMN", help="compare only rows with the same value here")
-    test.add_argument("--paired", action="store_true", help="row i of A and row i of B belong together")
+    test.add_argument(
+        "--permutations", type=int, default=999, metavar="N", help="number of permutations (default: %(default)s)"
+    )
+    test.add_argument(
+        "--alpha", type=float, default=0.05, metavar="P", help="significance level (default: %(default)s)"
+    )
+    test.add_argument("--seed", type=seed, default=0, metavar="N", help="random seed (default: %(default)s)")
+    test.add_argument("--groups", metavar="COLUMN", help="column of group labels; groups are permuted as a whole")
+    test.add_argument("--strata", metavar="COLUMN", help="column of strata; rows are permuted within strata")
+    test.add_argument("--paired", action="store_true", help="row i of A is paired with row i of B")
     learned = parser.add_argument_group("tests with a learned kernel")
-    learned.add_argument("--criterion", choices=("t", "power", "mmd"), default="t", help="what is maximised (t)")
-    learned.add_argument("--train-size", type=float, default=0.5, metavar="P", help="share of rows to learn from (0.5)")
-    learned.add_argument("--cross-fit", action="store_true", help="also learn on the other part, to test all rows")
+    learned.add_argument(
+        "--criterion",
+        choices=("t", "power", "mmd"),
+        default="t",
+        help="criterion that the kernel maximizes (default: %(default)s)",
+    )
+    learned.add_argument(
+        "--train-size",
+        type=float,
+        default=0.5,
+        metavar="P",
+        help="proportion of rows to learn the kernel from (default: %(default)s)",
+    )
+    learned.add_argument(
+        "--cross-fit", action="store_true", help="exchange the two halves and repeat, so that every row is tested"
+    )
     compute = add_compute(parser)
-    compute.add_argument("--cost", action="store_true", help="print what a learned test would cost, and stop")
+    compute.add_argument("--cost", action="store_true", help="print the estimated cost of a learned test, and exit")
     out = add_output(parser, "what differs, how much, and in which rows")
     out.add_argument("--fail-on-difference", action="store_true", help="exit with code 1 if the samples differ")
     out.add_argument(
         "--fail-auc",
-        type=number_in(0.5, 1, "an AUC, from 0.5 to 1"),
+        type=number_in(0.5, 1, "an AUC between 0.5 and 1"),
         metavar="AUC",
-        help="exit with code 1 if they differ and the AUC is at least this",
+        help="exit with code 1 if the samples differ and the AUC is at least this value",
     )
     out.add_argument(
         "--fail-effect",
-        type=number_in(0, math.inf, "an effect, from 0 up"),
+        type=number_in(0, math.inf, "a non-negative effect"),
         metavar="E",
-        help="exit with code 1 if a named column or pair has such an effect",
+        help="exit with code 1 if the samples differ and a differing column or pair has at least this effect",
     )
     parser.set_defaults(parser=parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Compare, write the report and the numbers, print the summary."""
+    """Compare two samples, print the summary, and write the JSON file and the report."""
     from .. import criticism
     from .._util.errors import InputError
 
@@ -129,12 +148,12 @@ def run(options: argparse.Namespace) -> int:
         **computing(options),
     }
     if options.cost:
-        refuse_ignored(options, _OF_RESULTS, "is for what a test finds, and --cost runs none")
+        refuse_ignored(options, _OF_RESULTS, "has no effect with --cost, which runs no test")
         del settings["progress"]
         say(str(criticism.compare_cost(x, y, test, **settings)))
-        say("Learning comes on top. With --test rbf, it too grows with the square of the rows.")
+        say("The cost of learning is not included. With --test rbf it also grows with the square of the rows.")
         return 0
-    found = criticism.compare(
+    comparison = criticism.compare(
         x,
         y,
         test,
@@ -144,14 +163,14 @@ def run(options: argparse.Namespace) -> int:
         keep_columns=options.keep_columns,
         **settings,
     )
-    write_result(options, found)
-    return int(fails(options, found))
+    write_result(options, comparison)
+    return int(fails(options, comparison))
 
 
-def fails(options: argparse.Namespace, found: Comparison) -> bool:
-    """Whether what was found is what the user wants to be told of by the exit code."""
-    if not found.reject():
+def fails(options: argparse.Namespace, comparison: Comparison) -> bool:
+    """Return whether the condition of any ``--fail`` option holds."""
+    if not comparison.reject():
         return False
-    separable = options.fail_auc is not None and found.auc >= options.fail_auc
-    large = options.fail_effect is not None and found.largest_effect >= options.fail_effect
+    separable = options.fail_auc is not None and comparison.auc >= options.fail_auc
+    large = options.fail_effect is not None and comparison.largest_effect >= options.fail_effect
     return bool(options.fail_on_difference or separable or large)

@@ -1,4 +1,4 @@
-"""``tellapart demo``: something to see without any data."""
+"""``tellapart demo``: an example report that needs no data."""
 
 from __future__ import annotations
 
@@ -11,23 +11,27 @@ from .results import check_page
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """A seed and the report's name."""
-    parser.description = "Train a generative model on handwritten digits, compare them with its own, write a report."
-    parser.add_argument("--seed", type=seed, default=0, metavar="N", help="seed of everything random (%(default)s)")
-    parser.add_argument("--out", type=Path, default=Path("tellapart-demo.html"), help="the report (%(default)s)")
+    """Add ``--seed``, ``--out`` and ``--threads``."""
+    parser.description = (
+        "Train a generative model on handwritten digits, compare real and generated digits, and write a report."
+    )
+    parser.add_argument("--seed", type=seed, default=0, metavar="N", help="random seed (default: %(default)s)")
+    parser.add_argument(
+        "--out", type=Path, default=Path("tellapart-demo.html"), help="report to write (default: %(default)s)"
+    )
     add_threads(parser)
 
 
 def run(options: argparse.Namespace) -> None:
-    """Train, compare, write the report."""
+    """Train a model, compare its samples with real digits, and write the report."""
     from .. import report
     from ..experiments import demo
 
     set_threads(options)
     report.check_installed()
     check_page(options.out)
-    say("A generative model (GMMN) learns handwritten digits. Can its digits be told from real ones?\n")
-    found = demo.run(options.seed)
-    say(found.summary())
-    found.to_html(options.out, options.command)
+    say("Training a generative model (GMMN) on handwritten digits. Do its samples differ from real digits?\n")
+    comparison = demo.run(options.seed)
+    say(comparison.summary())
+    comparison.to_html(options.out, options.command)
     say(f"\nOpen the report in a browser: {options.out}")

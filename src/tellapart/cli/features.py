@@ -1,4 +1,4 @@
-"""``--features``: what to compare of texts, rows or images instead of themselves."""
+"""The ``--features`` option: a function of texts, rows or images whose values are compared instead."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-#: What is written in front of a folder or a file.
+#: Prefixes of a folder or a file.
 _WITH_PATH = ("model", "onnx")
 _WITHOUT = ("ngrams", "words")
 
 
 def features(text: str) -> str:
-    """A value of ``--features``, as it was given: it is made when the call itself is known to be right.
+    """Check the form of a ``--features`` value. `make_features` loads it after all arguments are checked.
 
     >>> features("ngrams"), features("model:minilm")
     ('ngrams', 'model:minilm')
@@ -25,18 +25,18 @@ def features(text: str) -> str:
 
 
 def add_features(parser: argparse._ActionsContainer) -> None:
-    """``--features HOW``."""
+    """Add ``--features METHOD``."""
     parser.add_argument(
         "--features",
         type=features,
-        metavar="HOW",
-        help="compare a column of text by ngrams (of letters), words or model:FOLDER_OR_NAME (a sentence model), and "
-        "numbers or images by onnx:FILE",
+        metavar="METHOD",
+        help="compare features of the data: for a text column ngrams (of characters), words or model:FOLDER_OR_NAME "
+        "(a sentence-transformers model), for numbers or images onnx:FILE",
     )
 
 
 def make_features(spelled: str | None) -> Callable[[Any], Any] | None:
-    """The function that a value of ``--features`` stands for."""
+    """Return the feature function for a value of ``--features``."""
     if spelled is None:
         return None
     from ..integrations.onnx import onnx
@@ -46,7 +46,7 @@ def make_features(spelled: str | None) -> Callable[[Any], Any] | None:
     if kind == "onnx":
         return onnx(path)
     if kind == "model":
-        # Its progress bars would stand among the lines of the answer, and --quiet means quiet.
+        # Its progress bars would be printed in the middle of the output, also with --quiet.
         os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
         return sentence_transformer(path)
     return hashing_ngrams(unit="word" if kind == "words" else "character")

@@ -1,4 +1,4 @@
-"""``tellapart compare --by COLUMN TABLE``: all groups of one table against each other."""
+"""``tellapart compare --by COLUMN TABLE``: compare the groups of one table."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import replace
 from .options import computing, existing, reading, refuse_ignored
 from .results import check_output, write_result
 
-#: Options of `compare` that are for two samples.
+#: Options of `compare` that apply to two samples only.
 _OF_TWO = (
     *(
         "test",
@@ -28,7 +28,7 @@ _OF_TWO = (
 
 
 def run(options: argparse.Namespace) -> int:
-    """Compare all groups of a table, print the summary, write the numbers and the page."""
+    """Compare the groups of a table, print the summary, and write the JSON file and the page."""
     from .._util.errors import InputError
     from ..stats.pvalues import check_level
     from ..twosample import k_sample_test
@@ -36,22 +36,22 @@ def run(options: argparse.Namespace) -> int:
     if options.by is None:
         raise InputError(
             "wrong-number-of-samples",
-            "There is one sample only.",
-            "Give a second one, or {by} to compare groups of it.",
+            "Only one sample is given.",
+            "Give a second sample, or {by} to compare groups within this one.",
             by=...,
         )
     if options.B is not None:
         raise InputError(
             "wrong-number-of-samples",
-            "The groups of one table are compared, but there are two.",
-            "Give one, or leave out {by}.",
+            "--by compares the groups of one table, but two samples are given.",
+            "Give one table, or omit {by}.",
             by=...,
         )
-    refuse_ignored(options, _OF_TWO, "is for two samples, and --by compares the groups of one table")
+    refuse_ignored(options, _OF_TWO, "applies to two samples, but --by compares the groups of one table")
     check_level(options.alpha)
     check_output(options, {"A": options.A})
     with warnings.catch_warnings():
-        # The notes of the summary say the same.
+        # The summary contains the warnings as notes.
         warnings.simplefilter("ignore", UserWarning)
         found = k_sample_test(
             existing(options.A),

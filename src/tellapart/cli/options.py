@@ -1,4 +1,4 @@
-"""Values of options, and options that several commands have."""
+"""Option types, and options shared by several commands."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from typing import Any, NoReturn
 from .._util.text import printable
 from .features import add_features, make_features
 
-#: Digits that a whole number may have.
+#: Maximum number of digits of an integer option.
 _DIGITS = 30
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that takes each option once, and suggests what may have been meant."""
+    """Argument parser that rejects repeated options and suggests corrections."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -27,7 +27,7 @@ class Parser(argparse.ArgumentParser):
             self.register("action", name, _StoreOnce)
 
     def error(self, message: str) -> NoReturn:
-        """Print what is wrong with the call, and stop."""
+        """Print the usage and an error message, and exit."""
         super().error(printable(message + self._suggest(message)))
 
     def _suggest(self, message: str) -> str:
@@ -43,7 +43,7 @@ class Parser(argparse.ArgumentParser):
 
 
 class _StoreOnce(argparse.Action):
-    """Stores a value, and refuses a second one: the first would be lost without a word."""
+    """Store a value and reject a second one, which would silently replace the first."""
 
     def __call__(self, parser: argparse.ArgumentParser, namespace: Any, values: Any, option: str | None = None) -> None:
         if option is not None and self.dest in given_options(namespace):
@@ -54,24 +54,24 @@ class _StoreOnce(argparse.Action):
 
 
 def given_options(options: argparse.Namespace) -> set[str]:
-    """The options with a value that stand on the command line, by the names of their attributes."""
+    """Return the attribute names of the options with a value that occur on the command line."""
     return getattr(options, "given", set())
 
 
 def refuse_ignored(
     options: argparse.Namespace, names: Iterable[str], why: str, advice: str = "Leave it out.", **advised: Any
 ) -> None:
-    """Raise `InputError` if one of the options is given that the others make meaningless."""
+    """Raise `InputError` if an option is given that the other options leave without effect."""
     from .._util.errors import InputError
 
-    usual = options.parser.get_default
+    get_default = options.parser.get_default
     for name in names:
-        if name in given_options(options) or getattr(options, name) != usual(name):
+        if name in given_options(options) or getattr(options, name) != get_default(name):
             raise InputError("ignored-option", f"--{name.replace('_', '-')} {why}.", advice, **advised)
 
 
 def names(text: str) -> list[str]:
-    """Names between commas; those with a comma in them in double quotes.
+    """Split comma-separated names. A name that contains a comma is written in double quotes.
 
     >>> names('age, "a, b"')
     ['age', 'a, b']
@@ -91,7 +91,7 @@ def check_names(given: Sequence[str]) -> None:
 
 
 def image_size(text: str) -> tuple[int, ...]:
-    """Sides such as 28x28 or 28x28x3.
+    """Parse an image size such as 28x28 or 28x28x3.
 
     >>> image_size("28x32")
     (28, 32)
@@ -102,23 +102,23 @@ def image_size(text: str) -> tuple[int, ...]:
 
 
 def count(text: str) -> int:
-    """A whole number above 0."""
+    """Parse a positive integer."""
     if not text.isdecimal() or len(text) > _DIGITS or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r:.40} is not a whole number above 0")
+        raise argparse.ArgumentTypeError(f"{text!r:.40} is not a positive integer")
     return int(text)
 
 
 def seed(text: str) -> int:
-    """A whole number from 0 up."""
+    """Parse a non-negative integer."""
     if not text.isdecimal() or len(text) > _DIGITS:
-        raise argparse.ArgumentTypeError(f"{text!r:.40} is not a whole number from 0 up")
+        raise argparse.ArgumentTypeError(f"{text!r:.40} is not a non-negative integer")
     return int(text)
 
 
-def number_in(low: float, high: float, what: str) -> Callable[[str], float]:
-    """A number within limits, which ``what`` says.
+def number_in(low: float, high: float, description: str) -> Callable[[str], float]:
+    """Return a parser of numbers in [low, high]. Its error message is "... is not {description}".
 
-    >>> number_in(0.5, 1, "an AUC, from 0.5 to 1")("0.6")
+    >>> number_in(0.5, 1, "an AUC between 0.5 and 1")("0.6")
     0.6
     """
 
@@ -128,80 +128,90 @@ def number_in(low: float, high: float, what: str) -> Callable[[str], float]:
         except ValueError:
             value = math.nan
         if not low <= value <= high:
-            raise argparse.ArgumentTypeError(f"{text!r} is not {what}")
+            raise argparse.ArgumentTypeError(f"{text!r} is not {description}")
         return value
 
     return parse
 
 
 def add_data(parser: argparse.ArgumentParser, most: str, second: str | None = None) -> None:
-    """Two samples, and how to read them; of ``most`` rows each, unless another number is given.
+    """Add two samples and the options of reading them.
 
-    With ``second="?"`` there may be one only.
+    ``most`` is the default of ``--max-rows`` in the help text; ``second="?"`` makes the second sample optional.
     """
-    parser.add_argument("A", help="the first sample: a file, or a folder of images")
-    parser.add_argument("B", nargs=second, help="the second sample")
+    parser.add_argument("A", help="first sample: a file or a folder of images")
+    parser.add_argument("B", nargs=second, help="second sample")
     add_reading(parser, most)
 
 
 def add_keep(parser: argparse.ArgumentParser) -> None:
-    """Columns that are compared in any case."""
+    """Add ``--keep-columns``."""
     parser.add_argument(
-        "--keep-columns", type=names, metavar="A,B", help="compare these columns though they look like ids or dates"
+        "--keep-columns", type=names, metavar="A,B", help="compare these columns even if they look like ids or dates"
     )
 
 
 def add_reading(parser: argparse.ArgumentParser, most: str) -> None:
-    """How to read samples."""
-    data = parser.add_argument_group("the data")
+    """Add the options of reading a sample. ``most`` is the default of ``--max-rows`` in the help text."""
+    data = parser.add_argument_group("data")
     data.add_argument(
         "--missing",
         choices=("error", "indicator", "drop"),
         default="error",
-        help="missing values: an error (the default), an indicator to compare, or drop their rows",
+        help="missing values: raise an error (default), compare missing indicators as well, or drop incomplete rows",
     )
     data.add_argument("--columns", type=names, metavar="A,B", help="use only these columns")
-    data.add_argument("--drop", type=names, metavar="A,B", help="leave these columns out")
+    data.add_argument("--drop", type=names, metavar="A,B", help="exclude these columns")
     add_features(data)
     data.add_argument("--image-size", type=image_size, metavar="HxW", help="resize images to this size")
-    data.add_argument("--image-shape", type=image_size, metavar="HxW", help="rows are the pixels of such images")
-    data.add_argument("--max-rows", type=count, metavar="N", help=f"draw at most N rows of each sample ({most})")
+    data.add_argument("--image-shape", type=image_size, metavar="HxW", help="treat rows as images of this shape")
+    data.add_argument(
+        "--max-rows", type=count, metavar="N", help=f"draw at most N rows of each sample (default: {most})"
+    )
 
 
 def reading(options: argparse.Namespace) -> dict[str, Any]:
-    """What `add_reading` asked for, as keywords of the library."""
-    known = ("missing", "columns", "drop", "image_size", "image_shape", "max_rows")
-    return {name: getattr(options, name) for name in known} | {"features": make_features(options.features)}
+    """Return the options of `add_reading` as keyword arguments of the library."""
+    names = ("missing", "columns", "drop", "image_size", "image_shape", "max_rows")
+    return {name: getattr(options, name) for name in names} | {"features": make_features(options.features)}
+
+
+def add_resources(parser: argparse.ArgumentParser) -> argparse._ActionsContainer:
+    """Add ``--max-memory`` and ``--threads``."""
+    compute = parser.add_argument_group("computation")
+    compute.add_argument(
+        "--max-memory", metavar="SIZE", help="memory limit, e.g. 1GB (default: a quarter of free memory)"
+    )
+    add_threads(compute)
+    return compute
 
 
 def add_compute(parser: argparse.ArgumentParser) -> argparse._ActionsContainer:
-    """How to compute."""
-    compute = parser.add_argument_group("the computation")
-    compute.add_argument("--max-memory", metavar="SIZE", help="such as 1GB (a quarter of what is free)")
-    compute.add_argument("--threads", type=count, metavar="N", help="threads to compute with (all cores)")
-    compute.add_argument("--cluster", metavar="ADDRESS", help="test on a Dask cluster: tcp://host:8786, or local")
+    """Add ``--max-memory``, ``--threads`` and ``--cluster``."""
+    compute = add_resources(parser)
+    compute.add_argument("--cluster", metavar="ADDRESS", help="run on a Dask cluster: tcp://host:8786, or local")
     return compute
 
 
 def computing(options: argparse.Namespace) -> dict[str, Any]:
-    """What `add_compute` asked for, as keywords of the library."""
+    """Return the options of `add_compute` as keyword arguments of the library."""
     progress = False if options.quiet else None
-    known = ("max_memory", "threads", "cluster")
-    return {name: getattr(options, name) for name in known} | {"progress": progress}
+    names = ("max_memory", "threads", "cluster")
+    return {name: getattr(options, name) for name in names} | {"progress": progress}
 
 
-def existing(given: str) -> Any:
-    """A path where there is one: a file that is called mnist comes before the data set."""
-    return Path(given) if given and Path(given).exists() else given
+def existing(name: str) -> Any:
+    """Return a path if ``name`` exists, else the name: a file called mnist takes precedence over the data set."""
+    return Path(name) if name and Path(name).exists() else name
 
 
 def add_threads(parser: argparse._ActionsContainer) -> None:
-    """``--threads N``."""
-    parser.add_argument("--threads", type=count, metavar="N", help="threads to compute with (all cores)")
+    """Add ``--threads``."""
+    parser.add_argument("--threads", type=count, metavar="N", help="number of threads (default: all cores)")
 
 
 def set_threads(options: argparse.Namespace) -> None:
-    """Do as ``--threads`` says."""
+    """Set the number of torch threads to ``--threads``."""
     if options.threads is not None:
         import torch
 

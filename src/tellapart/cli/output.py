@@ -1,4 +1,4 @@
-"""What the command line prints: whatever becomes of the screen, the pipe or the encoding, the work is not lost."""
+"""Printing that survives closed pipes, closed streams and encodings that lack a character."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 from .._util.errors import OutputError
 from .._util.text import printable
 
-#: What to write where an encoding lacks a character.
+#: Replacements for characters that the encoding of a stream lacks.
 _PLAIN = {
     "≤": "<=",
     "≥": ">=",
@@ -26,9 +26,10 @@ _PLAIN = {
 
 
 def prepare_streams() -> None:
-    """Let every character be printed in some way, and have all three streams open, also where the caller closed them.
+    """Make every character printable and open the standard streams that the caller has closed.
 
-    The first file to be opened would else become standard error, and get what libraries have to say.
+    If standard error were closed, the first file to be opened would take its file descriptor, and libraries would
+    write their warnings into that file.
     """
     for number in range(3):
         try:
@@ -46,21 +47,21 @@ def prepare_streams() -> None:
 
 
 def say(text: str = "") -> None:
-    """Print a line at once. If nobody reads any more (``| head -1``), go on without a word."""
+    """Print a line and flush. Continue silently if the reader of the pipe is gone (``| head -1``)."""
     try:
         print(printable(text, keep="\n\t"), flush=True)
     except OSError as error:
-        # What is still in the buffer would fail again when Python ends.
+        # Otherwise the rest of the buffer would raise again at interpreter exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
-            raise OutputError(f"The standard output cannot be written: {error.strerror}.") from error
+            raise OutputError(f"Cannot write to standard output: {error.strerror}.") from error
 
 
-def complain(text: str) -> None:
+def print_error(text: str) -> None:
     """Print a line to standard error."""
     try:
         print(f"tellapart: {printable(text)}", file=sys.stderr, flush=True)
-    except OSError:  # a closed pipe, or a full disk: there is no other place to say it
+    except OSError:  # a closed pipe or a full disk: there is no other stream to report it on
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 

@@ -1,4 +1,4 @@
-"""The files that a command reads and writes: none of them may be written over another."""
+"""Checks that the files a command writes do not overwrite its inputs or each other."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeAlias
 
-#: Paths by what names them on the command line: ``{"A": "a.csv", "--json": None}``. Those that are None are not given.
+#: Paths by their name on the command line: ``{"A": "a.csv", "--json": None}``. None means that the option is not given.
 Paths: TypeAlias = Mapping[str, "str | os.PathLike[str] | None"]
 
 
 def check_distinct(inputs: Paths, outputs: Paths) -> None:
-    """Raise `InputError` if an output is an input, a part of one, or another output.
+    """Raise `InputError` if an output is an input, lies inside an input folder, or equals another output.
 
-    Links, hard links, ``..`` and names that the file system takes for one another are seen through. Pipes and devices
+    Symbolic links, hard links, ``..`` and names that the file system considers equal are resolved. Pipes and devices
     (``/dev/null``) may be written to more than once.
 
     Parameters
     ----------
-    inputs
+    inputs : mapping of str to path or None
         Files and folders to read. Names that are not paths, such as ``mnist``, match nothing.
-    outputs
+    outputs : mapping of str to path or None
         Files and folders to write; ``-`` is the standard output.
     """
     from .._util.errors import InputError
@@ -40,22 +40,21 @@ def check_distinct(inputs: Paths, outputs: Paths) -> None:
             if _is_part(path, source):
                 raise InputError(
                     "output-inside-input",
-                    f"{name} would write {str(path)!r} into {other}, the folder {str(source)!r}, whose contents are "
-                    "read.",
+                    f"{name} would write {str(path)!r} into the input folder {str(source)!r} ({other}).",
                     "Write to another folder.",
                 )
         for other, target in written[:k]:
             if is_same(path, target):
                 raise InputError(
-                    "same-file-twice", f"{other} and {name} are the same file: {str(path)!r}.", "Give each its own."
+                    "same-file-twice", f"{other} and {name} are the same file: {str(path)!r}.", "Use different files."
                 )
 
 
 def is_same(a: Path, b: Path) -> bool:
-    """Whether two paths are one file or folder, or would be once they are written."""
+    """Return whether two paths are the same file or folder, or would be after writing."""
     try:
         return os.path.samefile(a, b)
-    except (OSError, ValueError):  # one of them is not there yet
+    except (OSError, ValueError):  # a path does not exist yet
         pass
     first, second = (_resolve(path) for path in (a, b))
     if first is None or second is None:
@@ -64,7 +63,7 @@ def is_same(a: Path, b: Path) -> bool:
         return True
     if first.parent != second.parent and not is_same(first.parent, second.parent):
         return False
-    return _fold(first.name) == _fold(second.name) and _takes_for_one(first.parent, first.name, second.name)
+    return _fold(first.name) == _fold(second.name) and _considers_equal(first.parent, first.name, second.name)
 
 
 def _given(paths: Paths) -> Iterator[tuple[str, Path]]:
@@ -77,8 +76,8 @@ def _expand(path: str) -> Path:
     from ..data.locate import split_member
 
     try:
-        return split_member(path)[0]  # of run.npz:images the file
-    except (OSError, ValueError, RuntimeError):  # the home of nobody, or no path at all
+        return split_member(path)[0]  # the file part of run.npz:images
+    except (OSError, ValueError, RuntimeError):  # an unknown home directory, or not a path
         return Path(path)
 
 
@@ -90,7 +89,7 @@ def _resolve(path: Path) -> Path | None:
 
 
 def _is_device(path: Path) -> bool:
-    """Whether something is there that is neither a file nor a folder."""
+    """Return whether the path exists and is neither a file nor a folder."""
     try:
         return path.exists() and not path.is_file() and not path.is_dir()
     except (OSError, ValueError):
@@ -98,7 +97,7 @@ def _is_device(path: Path) -> bool:
 
 
 def _is_part(path: Path, folder: Path) -> bool:
-    """Whether what is written lies in a folder that is read, and is or would become a part of the sample."""
+    """Return whether ``path`` lies in the input ``folder`` and would be read as a part of the sample."""
     from ..data.formats.image_folder import SUFFIXES
 
     target = _resolve(path)
@@ -108,7 +107,7 @@ def _is_part(path: Path, folder: Path) -> bool:
         inside = any(parent.samefile(folder) for parent in target.parents if parent.exists())
     except (OSError, ValueError):
         return False
-    # Of a folder of images or of parts of a table some files are read, by their names; of a store or a model all.
+    # Every file of a Zarr store or a model belongs to it; in other folders only images and Parquet files are read.
     whole = any((folder / name).exists() for name in (".zarray", ".zgroup", "zarr.json", "config.json"))
     return inside and (whole or target.suffix.lower() in (*SUFFIXES, ".parquet"))
 
@@ -117,11 +116,11 @@ def _fold(name: str) -> str:
     return unicodedata.normalize("NFKC", name).casefold()
 
 
-def _takes_for_one(folder: Path, first: str, second: str) -> bool:
-    """Whether the file system of a folder takes two names for one, as some do that differ only in case."""
+def _considers_equal(folder: Path, first: str, second: str) -> bool:
+    """Return whether the file system of ``folder`` considers two names equal (for example, ignores case)."""
     try:
         with TemporaryDirectory(prefix=".tellapart-", dir=folder) as probe:
             (Path(probe) / first).touch()
             return (Path(probe) / second).exists()
-    except OSError:  # nothing can be written here, which is reported elsewhere
+    except OSError:  # the folder is not writable, which is reported elsewhere
         return False

@@ -1,4 +1,4 @@
-"""``tellapart reference``: what later batches are tested against."""
+"""``tellapart reference``: fit the reference of ``tellapart watch``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from .errors import speller
-from .options import add_reading, count, existing, names, reading, seed
+from .options import add_keep, add_reading, add_resources, count, existing, reading, seed
 from .output import say
 from .results import check_output
 
@@ -18,32 +18,33 @@ examples:
   tellapart reference answers.jsonl -o answers.tellapart --columns answer --features ngrams
   tellapart watch answers.tellapart today.jsonl --features ngrams --state state.json
 
-The file holds rows of X: up to --max-kept-rows of them as numbers, up to 768 more as landmarks, sorted values of
-each column, and the texts of each column of text. Keep it as you keep X. It holds no code: of --features
-it has the name only, and `tellapart watch` is to be given the same."""
+The file contains data of X: up to --max-kept-rows rows as numbers, up to 768 further rows as landmarks, the sorted
+values of each column, and the texts of each text column. Protect it as you protect X. It contains no code: it records
+only the name of --features, so pass the same --features to `tellapart watch`."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """A sample, how to read it, and the file to write."""
+    """Add a sample, the options of reading it, and the output file."""
     parser.description = "Fit a reference that later batches are tested against (`tellapart watch`)."
     parser.epilog = _EXAMPLES
-    parser.add_argument("X", help="the sample: a file, or a folder of images")
-    parser.add_argument("-o", "--out", type=Path, required=True, metavar="FILE", help="the file to write")
-    parser.add_argument("--max-kept-rows", type=count, metavar="N", help="rows to keep (65536, fewer if they are wide)")
+    parser.add_argument("X", help="sample: a file or a folder of images")
+    parser.add_argument("-o", "--out", type=Path, required=True, metavar="FILE", help="file to write")
     parser.add_argument(
-        "--keep-columns", type=names, metavar="A,B", help="compare these columns though they look like ids or dates"
+        "--max-kept-rows",
+        type=count,
+        metavar="N",
+        help="number of rows to keep (default: 65536, fewer if rows are wide)",
     )
-    parser.add_argument("--seed", type=seed, default=0, metavar="N", help="seed of everything random (%(default)s)")
+    add_keep(parser)
+    parser.add_argument("--seed", type=seed, default=0, metavar="N", help="random seed (default: %(default)s)")
     add_reading(parser, most="all")
-    compute = parser.add_argument_group("the computation")
-    compute.add_argument("--max-memory", metavar="SIZE", help="such as 1GB (a quarter of what is free)")
-    compute.add_argument("--threads", type=count, metavar="N", help="threads to compute with (all cores)")
-    parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
+    add_resources(parser)
+    parser.add_argument("--quiet", action="store_true", help="print only errors")
     parser.set_defaults(parser=parser)
 
 
 def run(options: argparse.Namespace) -> None:
-    """Fit and save."""
+    """Fit a reference and save it."""
     from .._util.files import check_writable
     from .._util.spelling import spell_note
     from ..twosample import Reference
@@ -63,6 +64,6 @@ def run(options: argparse.Namespace) -> None:
     fitted.save(options.out)
     if not options.quiet:
         kept = len(fitted.contents.rows)
-        say(f"{options.out}: a reference of {len(fitted):,} rows, of which {kept:,} are kept in it.")
+        say(f"{options.out}: reference fitted on {len(fitted):,} rows; {kept:,} of them are kept in the file.")
         for note in fitted.contents.notes:
             say(f"Note: {spell_note(note, speller(options.parser))}")

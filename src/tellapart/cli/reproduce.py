@@ -1,4 +1,4 @@
-"""``tellapart reproduce``: the experiments of Sutherland et al. 2017."""
+"""``tellapart reproduce``: run the experiments of Sutherland et al. (2017)."""
 
 from __future__ import annotations
 
@@ -12,40 +12,44 @@ from .output import say
 from .results import check_output
 
 EXPERIMENTS = {
-    "paper": "everything that takes minutes, and the page of the whole paper from what there is",
-    "speed": "Figure 1, the permutation test against spectral tests",
-    "blobs": "Figure 2, bandwidths chosen by MMD, t and power",
-    "criticism": "Figure 3, what is wrong with a generative model of MNIST",
-    "planted": "defects planted in MNIST, and whether a comparison points to them",
-    "gans": "Figure 4, digits drawn by four generative models",
-    "minimising_t": "§4, what makes a generator that minimises t learn, on 8 × 8 digits",
-    "threshold": "§2, whether near the null the threshold matters for the choice of a kernel",
-    "streaming": "§1, how many rows streaming estimators need",
-    "footnote": "a footnote, a kernel that is learned against the generator, on 8 × 8 digits",
-    "unlabelled": "Figure 4 d, the improved GAN and feature matching without labels, six runs of each",
-    "other_images": "beyond the paper, Fashion-MNIST and colour patches",
+    "paper": "all experiments that take minutes, and a page of all results that exist",
+    "speed": "Figure 1: run time of the permutation test and of spectral tests",
+    "blobs": "Figure 2: bandwidths chosen by MMD, t and power",
+    "criticism": "Figure 3: model criticism of a GAN trained on MNIST",
+    "planted": "defects planted in MNIST, and whether a comparison finds them",
+    "gans": "Figure 4: samples of four generative models",
+    "minimising_t": "§4: conditions under which minimizing t trains a generator, on 8 × 8 digits",
+    "threshold": "§2: effect of the threshold term on the choice of a kernel near the null",
+    "streaming": "§1: number of rows that streaming estimators need",
+    "footnote": "footnote: a kernel learned against the generator, on 8 × 8 digits",
+    "unlabelled": "Figure 4d: the improved GAN and feature matching without labels, six runs of each",
+    "other_images": "beyond the paper: Fashion-MNIST and color patches",
 }
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The figure, and how much effort to spend on it."""
-    parser.description = "Run an experiment of Sutherland et al. 2017; write its figure and its numbers."
-    parser.epilog = "figures:\n" + "\n".join(f"  {name:13} {what}" for name, what in EXPERIMENTS.items())
+    """Add the experiment, its size and its options."""
+    parser.description = "Run an experiment of Sutherland et al. (2017); write its figure and its numbers."
+    parser.epilog = "figures:\n" + "\n".join(f"  {name:13} {text}" for name, text in EXPERIMENTS.items())
     parser.add_argument("figure", choices=EXPERIMENTS, metavar="FIGURE", help=", ".join(EXPERIMENTS))
-    parser.add_argument("--quick", action="store_true", help="a smaller version, in minutes")
-    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for figures and numbers (%(default)s)")
-    parser.add_argument("--steps", type=count, metavar="N", help="iterations of models (gans, criticism: 50000)")
+    parser.add_argument("--quick", action="store_true", help="run a smaller version that takes minutes")
     parser.add_argument(
-        "--data", help="mnist in the place of digits (minimising_t, unlabelled); the folder of Fashion-MNIST"
+        "--out", type=Path, default=Path("out"), help="folder for figures and numbers (default: %(default)s)"
     )
     parser.add_argument(
-        "--samples", type=Path, metavar="FILE", help="images to criticise, instead of training a model (criticism)"
+        "--steps", type=count, metavar="N", help="training steps of models (default for gans and criticism: 50000)"
+    )
+    parser.add_argument(
+        "--data", help="mnist instead of digits (minimising_t, unlabelled); the folder of Fashion-MNIST (other_images)"
+    )
+    parser.add_argument(
+        "--samples", type=Path, metavar="FILE", help="images to criticize instead of training a model (criticism)"
     )
     add_threads(parser)
 
 
 def run(options: argparse.Namespace) -> None:
-    """Run the experiment with the options that it takes."""
+    """Run the experiment with the options that it accepts."""
     from .._util.memory import keep_freed_memory
 
     figure = options.out / f"{options.figure}.png"
@@ -59,7 +63,7 @@ def run(options: argparse.Namespace) -> None:
     given = {key: value for key in ("steps", "samples", "data") if (value := getattr(options, key)) is not None}
     for key in given:
         if key not in signature(experiment).parameters:
-            raise ValueError(f"{options.figure} does not take --{key}.")
+            raise ValueError(f"{options.figure} does not accept --{key}.")
     keep_freed_memory()
     experiment(options.out, quick=options.quick, **given)
-    say(f"\nFigures and numbers are in {options.out}")
+    say(f"\nWrote figures and numbers to {options.out}")

@@ -1,4 +1,4 @@
-"""Where commands write their results: the standard output, a JSON file and a page."""
+"""Output of the commands: the summary on standard output, a JSON file and an HTML page."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ if TYPE_CHECKING:
 
 def add_output(parser: argparse.ArgumentParser, report: str) -> argparse._ActionsContainer:
     """Add ``--report``, ``--json`` and ``--quiet``."""
-    out = parser.add_argument_group("the output")
+    out = parser.add_argument_group("output")
     out.add_argument("--report", type=Path, metavar="FILE", help=f"write an HTML page: {report}")
-    out.add_argument("--json", metavar="FILE", help="write all numbers as JSON; - for standard output")
-    out.add_argument("--quiet", action="store_true", help="print nothing but errors")
+    out.add_argument("--json", metavar="FILE", help="write all results as JSON; - for standard output")
+    out.add_argument("--quiet", action="store_true", help="print only errors")
     return out
 
 
 def check_output(options: argparse.Namespace, inputs: Paths, outputs: Paths | None = None) -> None:
-    """Raise `InputError` before the work if its results cannot be written, or would overwrite what is read.
+    """Raise `InputError`, before any computation, if a result cannot be written or would overwrite an input.
 
     Parameters
     ----------
-    options
-        The options of the command, of which ``report``, ``json`` and ``features`` are checked.
-    inputs, outputs
-        Further files that are read and written, by their names on the command line.
+    options : argparse.Namespace
+        Parsed options; ``report``, ``json`` and ``features`` are checked if they exist.
+    inputs, outputs : mapping of str to path or None
+        Further files to read and to write, by their name on the command line.
     """
     from .._util.files import check_writable
 
-    kind, _, path = (getattr(options, "features", None) or "").partition(":")
+    method, _, path = (getattr(options, "features", None) or "").partition(":")
     page, numbers = getattr(options, "report", None), getattr(options, "json", None)
     check_distinct(
-        {**inputs, f"--features {kind}": path or None}, {**(outputs or {}), "--report": page, "--json": numbers}
+        {**inputs, f"--features {method}": path or None}, {**(outputs or {}), "--report": page, "--json": numbers}
     )
     if page is not None:
         from .. import report
@@ -51,13 +51,14 @@ def check_output(options: argparse.Namespace, inputs: Paths, outputs: Paths | No
 
 
 def check_page(path: Path) -> None:
-    """Raise `InputError` if a page cannot be written, or if its name is not that of a page."""
+    """Raise `InputError`, before any computation, if a page cannot be written or does not end in .html."""
     from .._util.errors import InputError
     from .._util.files import check_writable
 
     if path.suffix.lower() not in ("", ".html", ".htm"):
         raise InputError(
-            "wrong-suffix", f"The report is an HTML page, but {str(path)!r} ends in {path.suffix}. Call it .html."
+            "wrong-suffix",
+            f"The report is an HTML page, but {str(path)!r} ends in {path.suffix}. Use a name that ends in .html.",
         )
     check_writable(path, "The report")
 
@@ -65,23 +66,23 @@ def check_page(path: Path) -> None:
 def write_result(
     options: argparse.Namespace, result: Result, *, alpha: float | None = None, summary: str | None = None
 ) -> None:
-    """Print the summary of a result, and write its JSON form and its page, as the options say.
+    """Print the summary of a result, and write its JSON file and its page if the options request them.
 
     Parameters
     ----------
     options : argparse.Namespace
-        The options of the command.
+        Parsed options.
     result : Result
-        What to write.
+        Result to write.
     alpha : float, optional
-        The level, for results that do not have one. The JSON form then says whether the test rejects at it.
+        Significance level, for results without one. The JSON then also has the decision at this level.
     summary : str, optional
-        What to print. By default the summary of the result.
+        Text to print. By default, the summary of the result.
     """
     from .._util.files import atomic_write_text
 
     to_stdout, page = options.json == "-", options.report
-    # The answer first: it is not lost if a file cannot be written.
+    # The summary comes first, so that it is not lost if a file cannot be written.
     if not options.quiet and not to_stdout:
         say(result.summary(alpha, spell=speller(options.parser)) if summary is None else summary)
     if options.json is not None:

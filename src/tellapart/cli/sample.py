@@ -1,4 +1,4 @@
-"""``tellapart sample``: images of a trained model."""
+"""``tellapart sample``: draw images from a trained model."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from .results import check_output
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The run, how many images, and where to."""
+    """Add the folder of the run, the number of images and the output file."""
     parser.description = "Draw images from the model of a training run."
-    parser.add_argument("folder", type=Path, metavar="RUN", help="the folder of a training run")
-    parser.add_argument("--n", type=count, default=10_000, metavar="N", help="how many images (%(default)s)")
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="an .npz or .npy file")
-    parser.add_argument("--seed", type=seed, default=0, metavar="N", help="seed of the samples (%(default)s)")
+    parser.add_argument("folder", type=Path, metavar="RUN", help="folder of a training run")
+    parser.add_argument("--n", type=count, default=10_000, metavar="N", help="number of images (default: %(default)s)")
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help=".npz or .npy file to write")
+    parser.add_argument("--seed", type=seed, default=0, metavar="N", help="random seed (default: %(default)s)")
     add_threads(parser)
 
 
@@ -27,6 +27,6 @@ def run(options: argparse.Namespace) -> None:
 
     set_threads(options)
     check_output(options, {"the checkpoint of RUN": options.folder / "checkpoint.safetensors"}, {"--out": options.out})
-    check_writable(options.out, "The file of images")
+    check_writable(options.out, "The image file")
     n, *shape = save_samples(options.folder, options.n, options.out, rng=options.seed)
-    say(f"{n:,} images of {' × '.join(map(str, shape))} are in {options.out}")
+    say(f"Wrote {n:,} images of {' × '.join(map(str, shape))} to {options.out}")

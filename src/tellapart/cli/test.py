@@ -1,4 +1,4 @@
-"""``tellapart test``: two files or folders, without anything to choose."""
+"""``tellapart test``: omnibus test of two files or folders."""
 
 from __future__ import annotations
 
@@ -16,24 +16,29 @@ examples:
   tellapart test real/ generated/ --image-size 32x32
   tellapart test old.jsonl new.jsonl --columns answer --features ngrams
 
-A and B are files (CSV, TSV, JSON lines, also .gz; Parquet, .npy, .npz, .safetensors, zarr, idx), folders of PNG and
-JPEG images, or mnist (its test images, fetched once) or digits. The test is exact and uses every row. The exit code is
-0, or 1 with --fail-on-difference if the samples differ, or 2 for bad input."""
+A and B are files (CSV, TSV or JSON lines, optionally .gz; Parquet, .npy, .npz, .safetensors, Zarr, idx), folders of PNG
+or JPEG images, or the names mnist (its test images, downloaded once) or digits. The test is exact and uses every row.
+
+exit codes: 0; 1 if the samples differ and --fail-on-difference is given; 2 for invalid input."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Two samples, and options of the test, the data and the output."""
-    parser.description = "Test whether two samples differ, and say which columns do. There is nothing to choose."
+    """Add two samples and the options of the test, the data and the output."""
+    parser.description = "Test whether two samples differ, and report which columns differ. No parameters need tuning."
     parser.epilog = _EXAMPLES
     add_data(parser, most="all")
     add_keep(parser)
-    test = parser.add_argument_group("the test")
-    test.add_argument("--permutations", type=count, default=999, metavar="N", help="how many (%(default)s)")
-    test.add_argument("--alpha", type=float, default=0.05, metavar="P", help="level of the test (%(default)s)")
-    test.add_argument("--seed", type=seed, default=0, metavar="N", help="seed of everything random (%(default)s)")
-    test.add_argument("--groups", metavar="COLUMN", help="rows with the same value here belong together")
-    test.add_argument("--strata", metavar="COLUMN", help="compare only rows with the same value here")
-    test.add_argument("--paired", action="store_true", help="row i of A and row i of B belong together")
+    test = parser.add_argument_group("test")
+    test.add_argument(
+        "--permutations", type=count, default=999, metavar="N", help="number of permutations (default: %(default)s)"
+    )
+    test.add_argument(
+        "--alpha", type=float, default=0.05, metavar="P", help="significance level (default: %(default)s)"
+    )
+    test.add_argument("--seed", type=seed, default=0, metavar="N", help="random seed (default: %(default)s)")
+    test.add_argument("--groups", metavar="COLUMN", help="column of group labels; groups are permuted as a whole")
+    test.add_argument("--strata", metavar="COLUMN", help="column of strata; rows are permuted within strata")
+    test.add_argument("--paired", action="store_true", help="row i of A is paired with row i of B")
     add_compute(parser)
     out = add_output(parser, "the test, its columns and how it was computed")
     out.add_argument("--fail-on-difference", action="store_true", help="exit with code 1 if the samples differ")
@@ -41,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Test, print the summary, write the numbers and the page."""
+    """Run the test, print the summary, and write the JSON file and the page."""
     from ..stats.pvalues import check_level, check_reach
     from ..twosample import two_sample_test
 
@@ -49,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
     check_reach(options.permutations, options.alpha)
     check_output(options, {"A": options.A, "B": options.B})
     with warnings.catch_warnings():
-        # The notes of the summary say the same.
+        # The summary contains the warnings as notes.
         warnings.simplefilter("ignore", UserWarning)
         found = two_sample_test(
             options.A,

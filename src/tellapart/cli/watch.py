@@ -1,4 +1,4 @@
-"""``tellapart watch``: new files against a reference, one after the other."""
+"""``tellapart watch``: test new files against a reference."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import explain, speller
 from .features import add_features, make_features
-from .options import count, existing, refuse_ignored, seed
-from .output import complain
+from .options import add_resources, count, existing, refuse_ignored, seed
+from .output import print_error
 from .results import add_output, check_output, write_result
 
 if TYPE_CHECKING:
@@ -30,61 +30,77 @@ examples:
   tellapart watch reference.tellapart new.csv --state s.json --prometheus /var/lib/node_exporter/tellapart.prom
   tellapart watch reference.tellapart latest.csv --overwritten --state state.json
 
-With --state, what was found of earlier batches is read from there and written back after each batch, whole or not at
-all. A file that was counted is not counted again, so the same command can be given again after whatever stopped it. A
-file is identified by its path (links are followed; seen from the folder of the state), and never by what is in it: the
-guarantee would be lost if batches were left out because they look like earlier ones. A file that was counted and has
-other rows now is therefore an error. If each new batch replaces the file of the one before, give --overwritten: then
-the path and the time of modification identify a batch. Files that are copied or downloaded anew have a new time too:
-do not give it for these.
+--state is a file of the results of earlier batches; it is rewritten atomically after each batch. A file that has been
+tested is not tested again, so an interrupted command can simply be repeated. A file is identified by its path (links
+are resolved; relative to the folder of the state) and never by its contents: skipping batches that look like earlier
+ones would invalidate the error guarantee. A file that has been tested and now has different rows is therefore an error.
+If each batch overwrites the file of the previous one, pass --overwritten: the path and the modification time then
+identify a batch. Do not use it for files that are copied or downloaded again, because they get a new modification time.
 
---control says what --alpha means: anytime (the default with --state), the probability of a false
-alarm over a stream without end, by betting, which adds up small differences; fwer (the default without), the same by
-p-values of single batches; fdr, the share of false ones among the batches that are flagged.
+--control defines what --alpha limits:
+  anytime  (default with --state) the probability of any false alarm over an unlimited stream, by betting, which
+           accumulates small differences over batches
+  fwer     (default without --state) the same probability, using a p-value of each batch
+  fdr      the expected proportion of false alarms among all alarms
 
-Bets are learned from the rows before. So with anytime the first batch that differs is an alarm only if it is large, or
-altogether different: else the line says that it differs by itself, and the alarm comes with the next ones that do. Give
---control fwer or fdr, or no --state, where a single bad batch is to raise an alarm at once.
+With anytime, bets are learned from earlier rows. The first batch that differs therefore raises an alarm only if it is
+large or very different; otherwise it is reported as different by itself, and the alarm follows when later batches
+confirm it. Use --control fwer or fdr, or omit --state, if a single batch should be able to raise an alarm.
 
-After an alarm that you have dealt with, begin with another --state, and with a new reference if the new law is to stay.
-The exit code is 0, or 1 with --fail-on-difference if one of the files of this call is (or, where it is known already,
-was) for alarm, or 2 for bad input: a file that cannot be compared is said, and the next ones are looked at."""
+After handling an alarm, start a new --state file, and fit a new reference if the change is permanent.
 
-#: Columns that are listed of a batch that is not the last.
+exit codes: 0; 1 if a file of this call raised an alarm, in this call or when it was first tested, and
+--fail-on-difference is given; 2 for invalid input. A file that cannot be tested is reported, and the remaining files
+are still tested."""
+
+#: Number of columns listed for each batch but the last.
 _FEW = 3
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """A reference, new files, the state, and the output."""
-    parser.description = "Test new files against a reference, with control over false alarms."
+    """Add a reference, new files, the state, and the options of the test and the output."""
+    parser.description = "Test new files against a reference, with control of false alarms over time."
     parser.epilog = _EXAMPLES
-    parser.add_argument("reference", metavar="REFERENCE", help="a file that `tellapart reference` wrote")
-    parser.add_argument("new", nargs="+", metavar="NEW", help="files or folders of images: one batch each, in order")
+    parser.add_argument("reference", metavar="REFERENCE", help="file written by `tellapart reference`")
+    parser.add_argument("new", nargs="+", metavar="NEW", help="files or folders of images, one batch each, in order")
     add_features(parser)
-    parser.add_argument("--state", type=Path, metavar="FILE", help="what was found of earlier batches, as JSON")
+    parser.add_argument("--state", type=Path, metavar="FILE", help="JSON file of the results of earlier batches")
     parser.add_argument(
-        "--overwritten", action="store_true", help="a file that was modified since it was counted is a new batch"
+        "--overwritten", action="store_true", help="treat a file modified since it was tested as a new batch"
     )
-    test = parser.add_argument_group("the test")
-    test.add_argument("--control", choices=("anytime", "fwer", "fdr"), help="(anytime with --state, fwer without)")
-    test.add_argument("--alpha", type=float, default=0.01, metavar="P", help="how often it may be wrong (%(default)s)")
+    test = parser.add_argument_group("test")
     test.add_argument(
-        "--horizon", type=count, metavar="N", help="fwer: batches for half of alpha (50; without --state these files)"
+        "--control",
+        choices=("anytime", "fwer", "fdr"),
+        help="error that --alpha limits (default: anytime with --state, fwer without)",
     )
-    test.add_argument("--permutations", type=count, default=999, metavar="N", help="how many (%(default)s)")
+    test.add_argument("--alpha", type=float, default=0.01, metavar="P", help="error level (default: %(default)s)")
     test.add_argument(
-        "--refine-permutations", type=count, default=9999, metavar="N", help="for p-values at the floor (%(default)s)"
+        "--horizon",
+        type=count,
+        metavar="N",
+        help="with --control fwer: number of batches that share the first half of alpha (default: 50, or the number "
+        "of files without --state)",
+    )
+    test.add_argument(
+        "--permutations", type=count, default=999, metavar="N", help="number of permutations (default: %(default)s)"
+    )
+    test.add_argument(
+        "--refine-permutations",
+        type=count,
+        default=9999,
+        metavar="N",
+        help="number of permutations used to recompute the smallest p-values (default: %(default)s)",
     )
     test.add_argument(
         "--schema",
         choices=("strict", "normal", "lenient"),
         default="normal",
-        help="what is an error: columns missing or of another type (normal), unseen texts too (strict), nothing",
+        help="normal (default): missing columns and changed types are errors; strict: unseen categories too; lenient: "
+        "deviations are recorded instead",
     )
-    test.add_argument("--seed", type=seed, default=0, metavar="N", help="seed of everything random (%(default)s)")
-    compute = parser.add_argument_group("the computation")
-    compute.add_argument("--max-memory", metavar="SIZE", help="such as 1GB (a quarter of what is free)")
-    compute.add_argument("--threads", type=count, metavar="N", help="threads to compute with (all cores)")
+    test.add_argument("--seed", type=seed, default=0, metavar="N", help="random seed (default: %(default)s)")
+    add_resources(parser)
     out = add_output(parser, "the history of all batches")
     out.add_argument("--prometheus", type=Path, metavar="FILE", help="write metrics for Prometheus' textfile collector")
     out.add_argument("--fail-on-difference", action="store_true", help="exit with code 1 if there is an alarm")
@@ -92,7 +108,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Test the batches, write state, page and metrics, print what was found."""
+    """Test the batches, print the results, and write the state, the page and the metrics."""
     from .._util.errors import InputError
     from .._util.files import atomic_write_text, check_writable
     from .._util.locks import exclusive
@@ -104,19 +120,21 @@ def run(options: argparse.Namespace) -> int:
         {"REFERENCE": options.reference, **{f"NEW {k}": new for k, new in enumerate(options.new, 1)}},
         {"--state": options.state, "the lock of --state": lock, "--prometheus": options.prometheus},
     )
-    for path, what in ((options.state, "The state"), (options.prometheus, "The file of metrics")):
+    for path, description in ((options.state, "The state"), (options.prometheus, "The metrics file")):
         if path is not None:
-            check_writable(path, what)
+            check_writable(path, description)
     reference = _load(options)
-    # Bets need a stream to add up over. Files by themselves share alpha.
+    # Betting accumulates evidence over a stream, which needs a state. Without one, the files of this call share alpha.
     control: Control = options.control or ("fwer" if options.state is None else "anytime")
     if control != "fwer":
-        refuse_ignored(options, ["horizon"], f"is for --control fwer, and this is {control}")
+        refuse_ignored(options, ["horizon"], f"applies to --control fwer only, but the control is {control}")
     if control == "anytime":
-        refuse_ignored(options, ["refine_permutations"], "is for --control fwer or fdr, and this is anytime")
+        refuse_ignored(
+            options, ["refine_permutations"], "applies to --control fwer and fdr only, but the control is anytime"
+        )
     horizon = options.horizon or (len(options.new) if options.state is None else 50)
-    # Two at a time would each write what it knows, and forget the other's batches.
-    wait = partial(complain, f"waiting for another process that is adding to {options.state}")
+    # Two processes that write the same state would each lose the batches of the other.
+    wait = partial(print_error, f"waiting for another process that is adding to {options.state}")
     with nullcontext() if options.state is None else exclusive(options.state, wait):
         monitor = Monitor(
             reference,
@@ -132,42 +150,42 @@ def run(options: argparse.Namespace) -> int:
             threads=options.threads,
         )
         progress, before = False if options.quiet else None, len(monitor.records)
-        found: list[BatchRecord] = []
+        records: list[BatchRecord] = []
         refused = 0
         try:
             for new in options.new:
                 try:
                     name, key = _identify(new, options.state, options.overwritten)
-                    found.append(monitor.add(existing(new), name, key=key, progress=progress))
-                except InputError as error:  # the next file may be a good one
-                    if error.id == "repeated-batch":  # files have no name= to correct
+                    records.append(monitor.add(existing(new), name, key=key, progress=progress))
+                except InputError as error:  # continue with the next file
+                    if error.id == "repeated-batch":  # on the command line there is no name= to correct
                         advice = (
                             "" if options.overwritten else "If each new batch replaces this file, give {overwritten}."
                         )
                         error = InputError(error.id, error.problem, advice, overwritten=True)
-                    complain(explain(error, options.parser))
+                    print_error(explain(error, options.parser))
                     refused += 1
         finally:
-            if found:
+            if records:
                 if options.prometheus is not None:
                     atomic_write_text(options.prometheus, monitor.to_prometheus(stream=options.prometheus.stem))
-                lines = _describe_batches(monitor, found, before, speller(options.parser))
+                lines = _describe_batches(monitor, records, before, speller(options.parser))
                 write_result(options, monitor, summary="\n".join(lines))
-    return 2 if refused else int(options.fail_on_difference and any(one in monitor.alarms for one in found))
+    return 2 if refused else int(options.fail_on_difference and any(record in monitor.alarms for record in records))
 
 
-def _identify(given: str, state: Path | None, overwritten: bool) -> tuple[str, str]:
-    """What a batch is called, and what identifies it: its path, seen from the folder of the state, not its contents."""
+def _identify(batch: str, state: Path | None, overwritten: bool) -> tuple[str, str]:
+    """Return the name and the key of a batch. The key is its path relative to the folder of the state."""
     from ..data.locate import split_member
 
-    name = Path(given).name or given
+    name = Path(batch).name or batch
     try:
-        path, member = split_member(given)
+        path, member = split_member(batch)
         file, folder = path.resolve(strict=True), Path(state or "state").resolve().parent
         key = os.path.relpath(file, folder)
         modified = max(part.stat().st_mtime_ns for part in (file, *file.rglob("*"))) if overwritten else None
-    except (OSError, ValueError, RuntimeError):  # the name of a data set, or a path that reading it will complain about
-        return name, given
+    except (OSError, ValueError, RuntimeError):  # the name of a data set, or a path on which reading will raise
+        return name, batch
     key = key if member is None else f"{key}:{member}"
     if modified is None:
         return name, key
@@ -176,23 +194,24 @@ def _identify(given: str, state: Path | None, overwritten: bool) -> tuple[str, s
 
 
 def _load(options: argparse.Namespace) -> Reference:
-    """The reference, and the features that it was fitted with. Its file has their name, and is not trusted with more.
+    """Load the reference and check that ``--features`` are those that it was fitted with.
 
-    A model that a file names could be any, and models may be code.
+    The file records only the name of the features. Loading a model named by a file would be unsafe, because models
+    can contain code.
     """
     from ..data.features import features_differ
     from ..twosample import Reference
 
     features = make_features(options.features)
     reference = Reference.load(options.reference, features=features)
-    known, given = reference.contents.schema.features, getattr(features, "__name__", None)
-    if known != given:
-        raise features_differ(options.reference, known, given)
+    fitted, given = reference.contents.schema.features, getattr(features, "__name__", None)
+    if fitted != given:
+        raise features_differ(options.reference, fitted, given)
     return reference
 
 
 def _columns(record: BatchRecord, most: int | None) -> list[str]:
-    """The columns of a batch that differ, one line each."""
+    """Return a line for each column of a batch that differs, at most ``most`` of them."""
     from .._util.view import View
     from ..report.text import render_text
     from ..twosample.batches import columns_table
@@ -202,28 +221,29 @@ def _columns(record: BatchRecord, most: int | None) -> list[str]:
 
 
 def _describe_batches(
-    monitor: Monitor, found: list[BatchRecord], before: int, spell: Callable[[str, Any], str]
+    monitor: Monitor, records: list[BatchRecord], before: int, spell: Callable[[str, Any], str]
 ) -> list[str]:
-    """Describe the batch of each file of this call, and count all batches.
+    """Return the lines to print: the files of this call, the number of batches, and notes.
 
-    Batches of an earlier call have numbers below ``before``: they are described as they were recorded.
+    Records with a number below ``before`` are from an earlier call and are repeated as they were recorded.
     """
     from .._util.view import View, notes
     from ..report.text import render_text
 
     lines: list[str] = []
     seen: set[int] = set()
-    for one in found:
-        if one.number < before or one.number in seen:
-            lines.append(f"{one.name}: known already, and not counted again. It was:")
-        seen.add(one.number)
-        lines.append(monitor.describe(one))
-        lines += _columns(one, None if one is found[-1] else _FEW)
-    remarks = [render_text(View.of(notes(found[-1].notes, prefix="Note: ")), spell)] if found[-1].notes else []
-    if any(map(monitor.is_pending, found)):
+    for record in records:
+        if record.number < before or record.number in seen:
+            lines.append(f"{record.name}: already tested, not counted again. The result was:")
+        seen.add(record.number)
+        lines.append(monitor.describe(record))
+        lines += _columns(record, None if record is records[-1] else _FEW)
+    last = records[-1].notes
+    remarks = [render_text(View.of(notes(last, prefix="Note: ")), spell)] if last else []
+    if any(map(monitor.is_pending, records)):
         remarks.append(
-            "Note: with --control anytime a batch that differs is no alarm before the next ones confirm it. For an "
-            "alarm on a single batch give --control fwer or fdr (and another --state), or leave --state out. "
-            f"{monitor.bets.left:,} rows of the reference are left to bet on: the fewer, the slower."
+            "Note: with --control anytime, a batch that differs raises an alarm only when later batches confirm it. To "
+            "raise an alarm on a single batch, use --control fwer or fdr (with a new --state), or omit --state. "
+            f"Evidence grows more slowly as rows of the reference are used up; {monitor.bets.left:,} rows are left."
         )
     return [*lines, monitor.count(), *remarks]

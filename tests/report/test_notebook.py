@@ -44,7 +44,7 @@ def by_source(cells, text):
 
 
 def test_results_are_cards(cells):
-    for source in ("\nresult", "\ncomparison", "named(0.05)", "months"):
+    for source in ("\nresult", "\ncomparison", "below(0.05)", "months"):
         (card,) = shown(by_source(cells, source), "text/html")
         assert 'class="tellapart"' in card
     (card,) = shown(by_source(cells, "\ncomparison"), "text/html")

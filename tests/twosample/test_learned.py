@@ -77,7 +77,7 @@ def test_the_split_is_part_of_the_result_and_the_result_is_repeatable():
     result = ta.learned_test(X, Y, train_size=0.6, rng=5)
     assert len(result.split.train_x) == 30
     assert len(result.split.test_y) == 20
-    again = ta.learned_test(X, Y, train=result.split, rng=result.seed)
+    again = ta.learned_test(X, Y, train_size=result.split, rng=result.seed)
     assert again.pvalue == result.pvalue
     assert tuple(result) == (result.statistic, result.pvalue)
     stored = json.loads(result.to_json())

@@ -37,8 +37,8 @@ def same(a, b):
 
 
 def unnamed(findings):
-    """Everything but the words, which call files by their names."""
-    return [{key: value for key, value in one.items() if key != "words"} for one in findings.to_list()]
+    """Everything but the descriptions, which call files by their names."""
+    return [{key: value for key, value in one.items() if key != "description"} for one in findings.to_list()]
 
 
 def normal(n, d, seed):

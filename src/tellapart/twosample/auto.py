@@ -75,7 +75,7 @@ def two_sample_test(
         The samples, with at least 2 rows each: anything that `tellapart.data` reads. Rows of .npy and zarr files and of
         Dask arrays are read block by block, and may be larger than memory.
     permutations
-        How many relabellings the observed one is compared with. Where there are no more than that, all of them are.
+        The number of random permutations. If there are fewer distinct ones, all of them are used instead.
     groups
         A label for each row of X and then of Y (or a pair of arrays), for rows that belong together: frames of one
         video, rows of one patient. Or the name of a column, which is then not compared. Whole groups are exchanged, of

@@ -395,7 +395,7 @@ class TwoSampleResult(AutoResult):
         count = len(self.differing_columns())
         named = f", {count} column{'s' * (count > 1)} named" if count else ""
         return (
-            f"TwoSampleResult(p = {self.pvalue:.4g}{at_floor}; exact, {self.permutations} relabellings, m = {self.m}, "
+            f"TwoSampleResult(p = {self.pvalue:.4g}{at_floor}; exact, {self.permutations} permutations, m = {self.m}, "
             f"n = {self.n}{', strongest ' + self.strongest_statistic if self.strongest_statistic else ''}{named})"
         )
 
@@ -504,7 +504,7 @@ class KSampleResult(AutoResult):
 
     def __repr__(self) -> str:
         return (
-            f"KSampleResult(p = {self.pvalue:.4g}; exact, {self.permutations} relabellings, sizes {self.sizes}"
+            f"KSampleResult(p = {self.pvalue:.4g}; exact, {self.permutations} permutations, sizes {self.sizes}"
             f"{', strongest ' + self.strongest_statistic if self.strongest_statistic else ''})"
         )
 

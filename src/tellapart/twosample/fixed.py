@@ -71,7 +71,7 @@ def mmd_test(
         `tellapart.nulls`: ``Permutation(groups=…, strata=…, equal_groups=…)``, ``Binned(bins=…)``, ``Wild(lag=…)``;
         or your own.
     permutations
-        How many draws; where there are fewer distinct relabellings, all of these are looked at instead. Choose
+        The number of random permutations. If there are fewer distinct ones, all of them are used instead. Choose
         ``permutations`` so that alpha (permutations + 1) is whole. ``"auto"``, for the nulls
         ``"permutation"`` and ``"paired"``: at most 1,999, and fewer as soon as it is certain that the test will not
         reject at ``alpha`` (the rule of Besag & Clifford 1991, with which the p-value stays exact).

@@ -173,7 +173,7 @@ class Reference:
         batch
             One row or more: anything that `read` takes, built like the reference.
         permutations
-            How many relabellings the observed one is compared with.
+            The number of random permutations.
         name
             What to call it.
         schema

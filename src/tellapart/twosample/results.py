@@ -31,9 +31,9 @@ class TestResult(Result):
     pvalue
         The p-value: at least `min_pvalue`, never 0.
     min_pvalue
-        The smallest p-value that this test can give: by the number of draws, and by that of distinct relabellings.
+        The smallest attainable p-value, given the number of draws and of distinct permutations.
     null_distribution
-        The statistic under relabelling (or, for nulls that are not exact, draws from an approximation).
+        The statistic under permutation (or, for nulls that are not exact, draws from an approximation).
     null, exact
         The name of the null distribution, and whether the test is exact at every sample size.
     m, n

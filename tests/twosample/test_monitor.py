@@ -283,10 +283,10 @@ def test_bets_win_where_there_is_a_difference():
 def test_capital_beyond_doubt_stays_a_number():
     """A drift that nobody looks at for years must not end in a state that cannot be read."""
     _, _, betting = bets(0, 40, 600, shift=9.0)
-    assert betting.evidence == pytest.approx(MOST, rel=1e-6)
+    assert betting.capital == pytest.approx(MOST, rel=1e-6)
     again = Betting(betting.groups)
     again.restore(json.loads(json.dumps(betting.to_dict())))
-    assert again.evidence == betting.evidence
+    assert again.capital == betting.capital
 
 
 @pytest.mark.parametrize(("batch", "fresh"), [(3, 2), (2, 4), (5, 3), (4, 4), (1, 6), (6, 1)])
@@ -310,7 +310,7 @@ def test_a_block_that_is_told_apart_altogether_pays_the_number_of_ways(batch, fr
 
 def test_bets_are_fair():
     """The mean of the evidence over many streams stays 1."""
-    ends = np.array([bets(k, 12, 10)[2].evidence for k in range(300)])
+    ends = np.array([bets(k, 12, 10)[2].capital for k in range(300)])
     assert ends.mean() == pytest.approx(1, abs=4 * ends.std() / np.sqrt(300))
 
 

@@ -788,7 +788,9 @@ def test_command(tmp_path, capsys):
     options = ["--permutations", "99", "--missing", "indicator", "--strata", "site"]
     assert main(["test", *files, *options, "--fail-on-difference"]) == 1
     told = capsys.readouterr().out
-    assert told.startswith("a.csv (150 rows), b.csv (150 rows) differ: p = 0.01")
+    assert told.startswith(
+        "The samples differ (p ≤ 0.01, 99 permutations).\na.csv (150 rows), b.csv (150 rows); exact test"
+    )
     assert "town: '" in told
     assert main(["test", *files, *options, "--json", "-"]) == 0
     assert json.loads(capsys.readouterr().out)["pvalue"] == 0.01

@@ -111,7 +111,8 @@ def assert_same_distribution(
     >>> ta.testing.assert_same_distribution(rng.normal(size=(200, 2)), rng.normal(size=(300, 2)) + [0, 1])
     Traceback (most recent call last):
     ...
-    tellapart.integrations.assertions.DistributionError: X (200 rows), Y (300 rows) differ: p = 0.0001, ...
+    tellapart.integrations.assertions.DistributionError: The samples differ (p ≤ 0.0001, 9,999 permutations).
+    ...
     """
     __tracebackhide__ = True
     from ..twosample import two_sample_test

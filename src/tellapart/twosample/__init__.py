@@ -2,7 +2,7 @@
 
 from .auto import k_sample_test, two_sample_test
 from .batches import BatchRecord
-from .costs import learned_test_cost, mmd_test_cost
+from .costs import mmd_test_cost
 from .equivalence import EquivalenceResult, equivalence_test
 from .findings import Finding, Findings, KSampleResult, TwoSampleResult
 from .fixed import mmd_test, witness_test
@@ -33,7 +33,6 @@ __all__ = [
     "equivalence_test",
     "k_sample_test",
     "learned_test",
-    "learned_test_cost",
     "mmd_test",
     "mmd_test_cost",
     "plan",

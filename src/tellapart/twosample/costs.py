@@ -9,7 +9,6 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
-from .._util.errors import InputError
 from .._util.rng import RNG, seed_of
 from ..data import Points, take_rows
 from ..data.encoding import Standardise
@@ -19,7 +18,7 @@ from ..learning.splits import Split
 from ..learning.starts import named_kernel
 from ..stats.nulls import Null, NullLike, Problem, as_null
 from .fixed import AUTO_LIMIT, check_permutations, check_precision, choose_kernel
-from .learned import check_learned_null, split_samples, take_labels
+from .learned import take_labels
 from .opening import open_for_kernel
 
 
@@ -76,59 +75,6 @@ def mmd_test_cost(
     with computing(max_memory, cluster, threads=threads) as compute:
         found = choose_kernel(kernel, x, y, seed)
         return cost_of_test(x, y, found, chosen, permutations, seed, compute, dtype=dtype)
-
-
-def learned_test_cost(
-    X: Any,
-    Y: Any,
-    kernel: Any = "ard",
-    *,
-    train_size: Any = 0.5,
-    cross_fit: bool = False,
-    null: NullLike = "permutation",
-    permutations: int = 999,
-    groups: Any = None,
-    strata: Any = None,
-    equal_groups: bool = False,
-    standardise: Standardise = "auto",
-    keep_columns: Iterable[Any] | bool | None = None,
-    rng: RNG = None,
-    max_memory: MemoryLike = None,
-    threads: int | None = None,
-    cluster: Any = None,
-    **reading: Any,
-) -> Cost:
-    """The same for the test that `learned_test` makes. Learning comes on top.
-
-    Parameters
-    ----------
-    X, Y, kernel, train_size, cross_fit, null, permutations, groups, strata, equal_groups
-        As in `learned_test`.
-    standardise, keep_columns, rng, max_memory, threads, cluster, **reading
-        As in `mmd_test`.
-    """
-    if kernel == "witness" or getattr(kernel, "witness_function", None) is not None:
-        raise InputError(
-            "nothing-to-estimate", "A witness is tested without tiles, in a moment: there is nothing to estimate."
-        )
-    chosen = check_learned_null(null, groups, strata, equal_groups)
-    check_permutations(permutations, chosen)
-    seed = seed_of(rng)
-    samples = open_for_kernel(
-        X,
-        Y,
-        kernel,
-        at_least=2,
-        standardise=standardise,
-        seed=seed,
-        max_memory=max_memory,
-        reading=reading,
-        keep=keep_columns,
-    )
-    x, y = samples.points
-    splits = split_samples(len(x), len(y), train_size, cross_fit, chosen, seed)
-    with computing(max_memory, cluster, threads=threads) as compute:
-        return cost_of_learned_test(x, y, kernel, splits, chosen, permutations, seed, compute)
 
 
 def cost_of_learned_test(

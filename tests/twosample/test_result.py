@@ -80,3 +80,23 @@ def test_every_result_has_the_same_methods():
 def test_a_result_without_a_view_says_so():
     with pytest.raises(NotImplementedError):
         Result().view()
+
+
+@pytest.mark.parametrize("null", ["gamma", "spectral", "wild"])
+def test_draws_from_an_approximation_are_not_called_permutations(null):
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(40, 2)), rng.normal(size=(40, 2)) + 2
+    result = ta.mmd_test(X, Y, null=null, permutations=99, rng=0)
+    first, figure = result.view().blocks[0], result.null_figure()
+    said = (str(first), first.explanation, figure.caption, figure.y.label, *(one.name for one in figure.series))
+    assert "99 draws" in str(first)
+    assert not any("permutation" in text for text in said)
+    assert "at most" not in first.explanation
+
+
+def test_labels_are_permuted_whatever_the_design_is():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(40, 2)), rng.normal(size=(40, 2))
+    grouped = ta.mmd_test(X, Y, null=ta.nulls.Permutation(groups=np.repeat(np.arange(20), 4)), permutations=99, rng=0)
+    assert "permutations of the labels" in grouped.null_figure().caption
+    assert "permutations of the labels" in grouped.view().blocks[0].explanation

@@ -90,7 +90,8 @@ class TestResult(Result):
         """The result as blocks of plain data, which summaries, cards, pages and plots are rendered from."""
         alpha = 0.05 if alpha is None else alpha
         differ = self.reject(alpha)
-        explanation = explain_pvalue(self.pvalue, self.min_pvalue, self.permutations, "rows", differ, alpha)
+        # Labels: a design may permute them by groups, or within strata.
+        explanation = explain_pvalue(self.pvalue, self.min_pvalue, self.permutations, "labels", differ, alpha)
         return View.of(
             headline(
                 self.pvalue,
@@ -98,8 +99,9 @@ class TestResult(Result):
                 self.permutations,
                 differ,
                 alpha,
+                draws="permutations" if self.exact else "draws",
                 title=f"{self.m:,} and {self.n:,} rows",
-                explanation=explanation if self.null == "permutation" else interpret(differ, alpha),
+                explanation=explanation if self.null == "permutation" else interpret(differ, alpha, self.exact),
             ),
             notes(self.notes, prefix="Note: "),
             Facts(items=self._facts(), section="The test"),
@@ -115,7 +117,7 @@ class TestResult(Result):
             self.pvalue,
             name=self.statistic_name,
             alpha=alpha,
-            unit="tested rows" if remark else "rows",
+            unit=None if not self.exact else "labels of the tested rows" if remark else "labels",
             bins=bins,
             remark=remark,
         )
@@ -263,7 +265,7 @@ class LearnedTest(Result):
                 differ,
                 alpha,
                 title="A learned kernel",
-                explanation=interpret(differ, alpha),
+                explanation=interpret(differ, alpha, self.exact),
             ),
             notes(self.notes, prefix="Note: "),
             Facts(items=tuple(items), section="The test"),

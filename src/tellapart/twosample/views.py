@@ -41,11 +41,20 @@ def verdict(differ: bool, alpha: float, subject: str = "samples") -> str:
     return f"The {subject} differ" if differ else f"No difference is seen{between} at level {alpha:g}"
 
 
-def headline(pvalue: float, smallest: float, permutations: int, differ: bool, alpha: float, **others: Any) -> Headline:
-    """The answer of a permutation test."""
+def headline(
+    pvalue: float,
+    smallest: float,
+    permutations: int,
+    differ: bool,
+    alpha: float,
+    *,
+    draws: str = "permutations",
+    **others: Any,
+) -> Headline:
+    """The answer of a test; ``draws`` says what its null distribution consists of."""
     return Headline(
         text=verdict(differ, alpha),
-        evidence=f"{p_sentence(pvalue, smallest)}, {permutations:,} permutations",
+        evidence=f"{p_sentence(pvalue, smallest)}, {permutations:,} {draws}",
         positive=differ,
         **others,
     )
@@ -62,10 +71,11 @@ def explain_pvalue(pvalue: float, smallest: float, permutations: int, unit: str,
     return f"{text} {interpret(differ, alpha)}"
 
 
-def interpret(differ: bool, alpha: float) -> str:
-    """What rejecting, or not rejecting, means."""
+def interpret(differ: bool, alpha: float, exact: bool = True) -> str:
+    """What rejecting, or not rejecting, means; tests that are not exact have their level in large samples only."""
     if differ:
-        return f"If both came from one source, this answer would be given in at most {percent(alpha)} of cases."
+        often = f"in at most {percent(alpha)} of cases" if exact else f"in about {percent(alpha)} of cases"
+        return f"If both came from one source, this answer would be given {often}."
     return "That is no evidence of a difference; nor does it prove that there is none."
 
 
@@ -228,7 +238,7 @@ def null_figure(
     *,
     name: str,
     alpha: float,
-    unit: str,
+    unit: str | None,
     bins: int | None = None,
     remark: str = "",
 ) -> Figure:
@@ -244,8 +254,8 @@ def null_figure(
         What the statistic is called.
     alpha : float
         The level of the threshold.
-    unit : str
-        What was permuted: rows, pairs, groups, …
+    unit : str or None
+        What was permuted: rows, pairs, groups, …; None for draws that are not permutations.
     bins : int, optional
         The number of bins. By default it depends on the number of draws.
     remark : str
@@ -256,24 +266,27 @@ def null_figure(
     counts, edges = np.histogram(draws, bins=bin_edges(draws) if bins is None else bins)
     reach = round(pvalue * (len(draws) + 1)) - 1
     observed = f"observed {number(statistic)}{', far beyond' if beyond else ''}"
+    what = "draws" if unit is None else "permutations"
     hints = (
-        f"{number(a)} to {number(b)}: {count} permutations"
-        for a, b, count in zip(edges[:-1], edges[1:], counts, strict=True)
+        f"{number(a)} to {number(b)}: {count} {what}" for a, b, count in zip(edges[:-1], edges[1:], counts, strict=True)
     )
-    series = [Series("steps", "null", "permutations", tuple(edges.tolist()), tuple(counts.tolist()), tuple(hints))]
+    series = [Series("steps", "null", what, tuple(edges.tolist()), tuple(counts.tolist()), tuple(hints))]
     if math.isfinite(threshold):
         series.append(Series("rule", "limit", f"threshold at level {alpha:g}", (float(threshold),)))
     series.append(Series("rule", "estimate", observed, (float(statistic),)))
-    caption = (
-        f"Gray: the {name} of {len(draws):,} random permutations of the {unit}, that is, if it did not matter which "
-        f"sample they belong to. {f'{reach:,}' if reach else 'None'} of them reached the observed value."
+    gray = (
+        f"{len(draws):,} draws of the {name} from its approximate distribution if the samples do not differ."
+        if unit is None
+        else f"the {name} of {len(draws):,} random permutations of the {unit}, that is, if it did not matter which "
+        "sample a row belongs to."
     )
+    caption = f"Gray: {gray} {f'{reach:,}' if reach else 'None'} of them reached the observed value."
     if beyond:
         caption += " It is so large that the axis ends before it." if statistic > high else " The axis begins after it."
     return Figure(
         title="Could it be chance?",
         x=Axis(f"{name}, which has no unit" if name == "score" else name, low, high),
-        y=Axis("permutations", 0.0, float(counts.max()) * 1.05),
+        y=Axis(what, 0.0, float(counts.max()) * 1.05),
         series=tuple(series),
         caption=f"{caption} {remark}".rstrip(),
         description=f"Null distribution; observed {number(statistic)}",

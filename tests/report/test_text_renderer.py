@@ -35,6 +35,11 @@ def test_tables_show_strong_rows_alone_if_they_have_a_title():
     assert render_text(View.of(table(rows, instead="None is named."))) == ""
 
 
+def test_a_row_may_have_an_empty_name_or_nothing_but_a_name():
+    assert render_text(View.of(table([Row.of("", "larger", "", "0.01")]))) == "Columns:\n  '': larger (p = 0.01)"
+    assert render_text(View.of(table([Row.of("a", "", "", "")]))) == "Columns:\n  a"
+
+
 def test_long_tables_are_cut():
     text = render_text(View.of(table([Row.of(str(k), "x", "", "1") for k in range(12)])))
     assert text.endswith("  9: x (p = 1)\n  … and 2 more")

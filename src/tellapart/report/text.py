@@ -75,11 +75,12 @@ def _(block: Matrix, spell: Callable[[str, Any], str]) -> Iterator[str]:
 
 
 def _row(table: Table, row: Row) -> str:
-    """``name: first cell (other cells)``."""
+    """``name: first cell (other cells)``. Empty cells are left out, and an empty name is quoted."""
     shown = [
         with_sign(cell.text) if column.kind == "p" else cell.text
-        for column, cell in zip(table.columns, row.cells, strict=True)
+        for column, cell in zip(table.columns[1:], row.cells[1:], strict=True)
         if column.detail == Detail.SUMMARY and cell.text
     ]
-    name, first, *others = *shown[:2], *shown[2:]
-    return f"{name}: {first}" + (f" ({', '.join(others)})" if others else "")
+    name = row.cells[0].text or "''"
+    others = f" ({', '.join(shown[1:])})" if len(shown) > 1 else ""
+    return f"{name}: {shown[0]}{others}" if shown else name

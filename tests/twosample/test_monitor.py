@@ -84,6 +84,7 @@ def test_metrics(reference):
     monitor = reference.monitor(0.05, "fwer", rng=0, permutations=99)
     assert 'tellapart_pvalue{stream="a \\"b\\""} NaN' in monitor.to_prometheus(stream='a "b"')
     monitor.add(rows(60, 1, 2.0))
+    assert 'tellapart_rows{shard="7"} 60' in monitor.to_prometheus(shard=7)
     lines = monitor.to_prometheus(stream="orders").splitlines()
     assert 'tellapart_alarm{stream="orders"} 1' in lines
     assert 'tellapart_batches_total{stream="orders"} 1' in lines
@@ -198,7 +199,7 @@ def test_a_reference_without_any_variation():
     ("change", "message"),
     [
         ("not json", "no JSON"),
-        ("[]", "none of a monitor"),
+        ("[]", "not a monitor state file"),
         ({"format": "x"}, "another version"),
         ({"reference": "x"}, "reference"),
         ({"alpha": 0.5}, "alpha"),

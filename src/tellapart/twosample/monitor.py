@@ -317,7 +317,7 @@ class Monitor(Result):
             "seed": self.seed,
         }
 
-    def to_prometheus(self, **labels: str) -> str:
+    def to_prometheus(self, **labels: object) -> str:
         """Metrics of the last batch in the text format of Prometheus, for its textfile collector.
 
         Parameters
@@ -356,7 +356,7 @@ class Monitor(Result):
         if known.get("format") != FORMAT:
             raise InputError(
                 "wrong-file-kind",
-                f"{where} is none of a monitor, or of another version.",
+                f"{self.state} is not a monitor state file, or is of another version.",
                 "Give another {state}.",
                 state=...,
             )
@@ -408,20 +408,18 @@ def _signature(path: Path) -> tuple[int, int, int] | None:
 def _read_state(path: Path) -> dict[str, Any]:
     found = read_json(path, f"The state in {path}", state=...)
     if not isinstance(found, dict):
-        raise InputError(
-            "wrong-file-kind", f"The state in {path} is none of a monitor.", "Give another {state}.", state=...
-        )
+        raise InputError("wrong-file-kind", f"{path} is not a monitor state file.", "Give another {state}.", state=...)
     return found
 
 
 def _stored_seed(known: Mapping[str, Any]) -> int:
-    """The seed in a state; one that is none is found out when the state is compared."""
+    """The seed in a state; 0 if it is invalid, which `_restore` then reports."""
     seed: Any = known.get("seed")
     return int(seed) if fits(seed, int) and seed >= 0 else 0
 
 
 def _counted(count: int, what: str) -> str:
-    """A number of things.
+    """A count with its noun.
 
     >>> _counted(1, "batch"), _counted(1200, "row"), _counted(2, "batch")
     ('1 batch', '1,200 rows', '2 batches')

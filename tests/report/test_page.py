@@ -12,7 +12,7 @@ import pytest
 import tellapart as ta
 from tellapart._util.view import Headline, Matrix, Table
 from tellapart.report import render
-from tellapart.report.svg import Axis, Plot
+from tellapart.report.svg import Plot, PlotAxis
 
 
 def frame(n, seed, shift=0.0, town=("Ulm", "Bonn")):
@@ -112,7 +112,9 @@ def test_names_of_batches_do_not_meet(monitor):
 
 def test_texts_at_an_axis_keep_apart_where_they_are_of_unequal_length():
     names = ["x" * 14, "x" * 14, "x" * 14, "y", "y", "y"]
-    plot = Plot(Axis(-0.5, 5.5, form=lambda value: names[round(value)] if value % 1 == 0 else ""), Axis(0, 1), 520)
+    plot = Plot(
+        PlotAxis(-0.5, 5.5, form=lambda value: names[round(value)] if value % 1 == 0 else ""), PlotAxis(0, 1), 520
+    )
     ticks = plot._ticks_that_fit()
     assert all(text for _, text in ticks)
     assert plot._fit(ticks)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .._util.numbers import p_sentence, percent
+from .._util.numbers import number, p_sentence, percent
 from ..criticism import Comparison
 from ..data.arrays import Array
 from ..twosample.views import MOST_FINDINGS, findings_table
 from .blocks import Bar, ColumnDetail, PicturedTable
-from .histograms import draw_shares
-from .svg import Axis, Markup, tag
+from .svg import Markup, Plot, PlotAxis, tag
 from .values import Counts, count_values, counts_of_finding
 from .words import clip
 
@@ -135,6 +134,24 @@ def column_detail(c: Comparison, name: str, subtitle: str, names: tuple[str, str
             for label, p, q in zip(counts.labels, *counts.shares, strict=True)
         )
         return ColumnDetail(name, subtitle, None, bars, said)
-    axis = Axis(float(counts.edges[0]), float(counts.edges[-1]), form=counts.form)
-    plot = draw_shares(counts.shares, counts.edges, axis, names, width=320, height=170)
+    axis = PlotAxis(float(counts.edges[0]), float(counts.edges[-1]), form=counts.form)
+    plot = _draw_shares(counts.shares, counts.edges, axis, names, width=320, height=170)
     return ColumnDetail(name, subtitle, plot.svg(f"Histograms of {name}. {said}"), (), said)
+
+
+def _draw_shares(
+    of_both: tuple[Array, Array], edges: Array, x: PlotAxis, names: tuple[str, str], width: int, height: int
+) -> Plot:
+    """Two histograms from the share of rows in each bin."""
+    shares = [100 * share for share in of_both]
+    top = max(float(share.max()) for share in shares) * 1.05
+    plot = Plot(x, PlotAxis(0, top, form=lambda value: f"{value:g} %"), width, height)
+    for share, style in zip(shares, ("x", "y"), strict=True):
+        plot.histogram(edges.tolist(), share.tolist(), style)
+    form = x.form or number
+    titles = (
+        f"{form(a)} to {form(b)}\n{names[0]}: {p:.1f} %\n{names[1]}: {q:.1f} %"
+        for a, b, p, q in zip(edges[:-1], edges[1:], *shares, strict=True)
+    )
+    plot.hover(edges.tolist(), titles)
+    return plot

@@ -21,8 +21,8 @@ _CELL, _ITEM, _TITLE = 60, 200, 500
 
 
 @dataclass(frozen=True)
-class Cell:
-    """What a cell shows, the whole of it, and what it is sorted by."""
+class ExampleCell:
+    """A cell of a row: its text, the full text to be shown on hover, and its sort key."""
 
     text: str
     whole: str
@@ -39,7 +39,7 @@ class Example:
     value: float
     text: str
     image: str = ""
-    cells: tuple[Cell, ...] = ()
+    cells: tuple[ExampleCell, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class RowRenderer:
             self._images[sample, position] = pictures.thumbnail(np.asarray(shown.row(position)))
         return self._images[sample, position]
 
-    def _cells(self, sample: Sample, position: int) -> tuple[Cell, ...]:
+    def _cells(self, sample: Sample, position: int) -> tuple[ExampleCell, ...]:
         row = sample.values[position].flatten().tolist() if sample.shown is None else sample.shown.row(position)
         return tuple(_cell(row[k]) for k in self._order)
 
@@ -145,9 +145,9 @@ def examples_block(c: Comparison, names: tuple[str, str], renderer: RowRenderer)
 
 
 def _levels(found: list[Exemplar], renderer: RowRenderer, names: tuple[str, str]) -> tuple[Level, ...]:
-    """Each level; where a sample has no rows there, that is said instead."""
+    """The levels, each with its rows, and a sentence about samples without rows there."""
     first, second = names
-    said: dict[str, tuple[str, str, str]] = {
+    captions: dict[str, tuple[str, str, str]] = {
         "more of X": (
             "more-x",
             f"More of {first}",
@@ -165,7 +165,7 @@ def _levels(found: list[Exemplar], renderer: RowRenderer, names: tuple[str, str]
         ),
     }
     levels = []
-    for level, (key, title, text) in said.items():
+    for level, (key, title, text) in captions.items():
         rows = [e for e in found if e.level == level]
         without = _without(level, {e.sample for e in rows}, names)
         levels.append(Level(key, title, text if rows else "", tuple(map(renderer.example, rows)), without))
@@ -173,7 +173,7 @@ def _levels(found: list[Exemplar], renderer: RowRenderer, names: tuple[str, str]
 
 
 def _without(level: str, there: set[str], names: tuple[str, str]) -> tuple[str, ...]:
-    """What to say of the samples that have no rows at a level."""
+    """Sentences about the samples that have no rows at a level."""
     lacking = [name for name, sample in zip(names, "XY", strict=True) if sample not in there]
     if level == "no difference":
         whose = "No row" if len(lacking) == 2 else f"No row of {''.join(lacking)}"
@@ -190,7 +190,7 @@ def _columns(sample: Sample) -> tuple[str, ...]:
 
 
 def _headings(columns: tuple[str, ...], c: Comparison) -> tuple[tuple[Heading, ...], list[int]]:
-    """The columns to show, those that say most first, and where they stand in a row."""
+    """The columns to show, the most informative first, and their positions in a row."""
     if c.weights is not None:
         known = dict(zip(c.weights.names, c.weights.values.tolist(), strict=True))
         largest = max(known.values(), default=0.0) or 1.0
@@ -199,7 +199,7 @@ def _headings(columns: tuple[str, ...], c: Comparison) -> tuple[tuple[Heading, .
         shares = {name: weight / largest for name, weight in known.items()}
     else:
         named = [*c.differing_columns(), *c.differing_pairs()]
-        # From the back, so that the first that is said of a column is what stays.
+        # In reverse, so that the first finding about a column is kept.
         titles = {
             name: one.description if len(one.columns) == 1 else f"{one.name}: {one.description}"
             for one in reversed(named)
@@ -218,9 +218,9 @@ def _signed_text(value: float) -> str:
     return text.replace("-", "−").replace("e−0", "e−")
 
 
-def _cell(value: object) -> Cell:
+def _cell(value: object) -> ExampleCell:
     if isinstance(value, str):
         text, whole = clip(value, _CELL), clip(value, _TITLE)
-        return Cell(text, whole if whole != text else "", value[:_TITLE])
+        return ExampleCell(text, whole if whole != text else "", value[:_TITLE])
     known = float(value)  # type: ignore[arg-type]
-    return Cell("", "", "") if np.isnan(known) else Cell(number(known), f"{known:.10g}", repr(known))
+    return ExampleCell("", "", "") if np.isnan(known) else ExampleCell(number(known), f"{known:.10g}", repr(known))

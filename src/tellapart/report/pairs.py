@@ -49,7 +49,7 @@ def pairs_block(c: Comparison, names: tuple[str, str]) -> PicturedTable | None:
 
 
 def _lead(c: Comparison, found: int) -> str:
-    examined, total = f"{len(c.pairs):,} pairs of columns were examined", _pairs_there_are(c)
+    examined, total = f"{len(c.pairs):,} pairs of columns were examined", _count_all_pairs(c)
     if total > len(c.pairs) >= MAX_PAIRS:
         examined = f"{len(c.pairs):,} of {total:,} pairs of columns were examined, those that depend most on each other"
     elif len(c.pairs) == 1:
@@ -65,8 +65,8 @@ def _lead(c: Comparison, found: int) -> str:
     )
 
 
-def _pairs_there_are(c: Comparison) -> int:
-    """How many pairs numbers make, yes and no among them: of texts, and of what is missing, none are looked at."""
+def _count_all_pairs(c: Comparison) -> int:
+    """Number of pairs of numeric and boolean columns; categories and indicators of missing values form no pairs."""
     count = sum(one.kind != "share" or (len(one.values) == 1 and "missing" not in one.values) for one in c.columns)
     return count * (count - 1) // 2
 
@@ -101,7 +101,7 @@ def _scatters(c: Comparison, columns: tuple[str, ...], names: tuple[str, str]) -
 
 
 def _points(sample: Sample, columns: tuple[str, ...]) -> Array | None:
-    """Some rows, as numbers; None where one of the columns is no number."""
+    """Some rows of two columns; None if one of them is not numeric."""
     found = [sample.values_of(name) for name in columns]
     if any(one is None or one.levels is not None for one in found):
         return None

@@ -1,4 +1,4 @@
-"""Images in a page: small, and inside it as data."""
+"""Images of a page, reduced and embedded as data URLs."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from .._util.extras import extra
 from ..criticism import Weights
 from ..data.arrays import Array
 
-#: The longest side of an image up to which it is kept as it is, pixel by pixel; and to which larger ones are reduced.
+#: Images with sides up to the first are shown pixel by pixel; larger ones are reduced to the second.
 _SHARP, _LARGEST = 64, 128
-#: Colours from no weight to the largest: dark to bright, also for readers who do not see red from green.
-_COLOURS = np.array([(0, 0, 4), (60, 15, 112), (140, 41, 129), (222, 73, 104), (254, 159, 109), (252, 253, 191)])
-#: The colours of the samples, on light and on dark pages.
+#: Colors from no weight to the largest: dark to bright, also for readers who do not see red from green.
+_COLORS = np.array([(0, 0, 4), (60, 15, 112), (140, 41, 129), (222, 73, 104), (254, 159, 109), (252, 253, 191)])
+#: The colors of the samples, on light and on dark pages.
 _OF_X, _OF_Y = (0, 122, 194), (214, 94, 10)
 
 
@@ -31,14 +31,14 @@ def thumbnail(pixels: Array) -> str:
 
 
 def is_sharp(shape: tuple[int, ...]) -> bool:
-    """Whether an image is shown with its pixels to be seen."""
+    """Whether an image is so small that it is shown pixel by pixel."""
     return max(shape[:2]) <= _SHARP
 
 
 def pixel_weights(weights: Weights) -> Array | None:
-    """The weight of each pixel as its place on the scale of colours; None where coordinates are no pixels.
+    """The weight of each pixel as a position on the color scale; None if coordinates are not pixels.
 
-    0 for none, 1 for the largest, and the square root between: one large weight does not hide all others.
+    The square root of its share of the largest weight, so that one large weight does not hide all others.
     """
     if weights.image_shape is None:
         return None
@@ -48,35 +48,35 @@ def pixel_weights(weights: Weights) -> Array | None:
 
 
 def heat_map(unit: Array) -> str:
-    """Places on the scale as a coloured image."""
-    return _data_url(_image(_colours(unit).astype(np.uint8)), "PNG", optimize=True)
+    """Positions on the color scale as a colored image."""
+    return _data_url(_image(_colors(unit).astype(np.uint8)), "PNG", optimize=True)
 
 
 def overlay(unit: Array) -> str:
-    """Places on the scale as a veil to lay over images: clear where they are 0."""
-    # Bright colours only, which show on dark pixels and on light ones.
-    colours = _colours(0.55 + 0.35 * unit)
+    """Positions on the color scale as a layer over images, transparent where they are 0."""
+    # Bright colors only, which show on dark pixels and on light ones.
+    colors = _colors(0.55 + 0.35 * unit)
     alpha = 235 * np.clip(unit, 0, 1) ** 1.3
-    return _data_url(_image(np.dstack([colours, alpha]).astype(np.uint8)), "PNG", optimize=True)
+    return _data_url(_image(np.dstack([colors, alpha]).astype(np.uint8)), "PNG", optimize=True)
 
 
 def signed_map(effects: Array) -> str:
-    """Effects as colours: that of X where they are negative, that of Y where they are positive, clear where 0."""
+    """Effects in the color of X if they are negative and of Y if they are positive; transparent if they are 0."""
     largest = float(np.abs(effects).max()) or 1.0
     strength = np.sqrt(np.abs(effects) / largest)
-    colours = np.where((effects < 0)[..., None], _OF_X, _OF_Y)
+    colors = np.where((effects < 0)[..., None], _OF_X, _OF_Y)
     alpha = np.where(effects == 0, 0.0, 45 + 210 * strength)
-    return _data_url(_image(np.dstack([colours, alpha]).astype(np.uint8)), "PNG", optimize=True)
+    return _data_url(_image(np.dstack([colors, alpha]).astype(np.uint8)), "PNG", optimize=True)
 
 
 def gradient() -> str:
-    """The colours of a heat map, for the style of its legend."""
-    return ", ".join(f"rgb({r} {g} {b})" for r, g, b in _COLOURS.tolist())
+    """The colors of a heat map, for the style of its legend."""
+    return ", ".join(f"rgb({r} {g} {b})" for r, g, b in _COLORS.tolist())
 
 
-def _colours(unit: Array) -> Array:
-    places = np.linspace(0, 1, len(_COLOURS))
-    return np.stack([np.interp(unit, places, channel) for channel in _COLOURS.T], axis=-1)
+def _colors(unit: Array) -> Array:
+    places = np.linspace(0, 1, len(_COLORS))
+    return np.stack([np.interp(unit, places, channel) for channel in _COLORS.T], axis=-1)
 
 
 def _image(pixels: Array) -> Any:

@@ -16,7 +16,7 @@ from ..twosample.findings import Finding
 
 #: Different numbers up to which each is counted by itself, and texts that are.
 _FEW_VALUES, _FEW_TEXTS = 3, 7
-#: What is missing among texts.
+#: The label of missing texts.
 _MISSING = "(missing)"
 
 
@@ -55,16 +55,16 @@ class Counts:
 
     def sentence(self, names: tuple[str, str]) -> str:
         """Means and missing values in words."""
-        said = []
+        sentences = []
         if self.means is not None:
             x, y = (self.form(mean) for mean in self.means)
-            said.append(f"Mean {x} in {names[0]}, {y} in {names[1]}.")
+            sentences.append(f"Mean {x} in {names[0]}, {y} in {names[1]}.")
         if self.beyond:
-            said.append("Values beyond the ends are counted at the ends.")
+            sentences.append("Values beyond the ends are counted at the ends.")
         if any(self.missing):
             x, y = (percent(share) for share in self.missing)
-            said.append(f"Missing: {x} in {names[0]}, {y} in {names[1]}.")
-        return " ".join(said)
+            sentences.append(f"Missing: {x} in {names[0]}, {y} in {names[1]}.")
+        return " ".join(sentences)
 
 
 def count_values(x: Sample, y: Sample, name: str, bins: int | None = None) -> Counts | None:
@@ -115,7 +115,7 @@ def _count_numbers(x: ColumnValues, y: ColumnValues, bins: int | None) -> Counts
 
 
 def counts_of_finding(one: Finding) -> Counts | None:
-    """The shares that a finding tells, for columns that are not in the user's data: whether a value is missing."""
+    """The shares of a finding, for columns that are not in the user's data, such as indicators of missing values."""
     known = {name: shares for name, shares in one.values.items() if len(shares) == 2}
     if one.kind != "share" or not known:
         return None

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .text import clip, printable
+from .text import printable, shorten_middle
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -163,7 +163,7 @@ def note_after(prefix: str, note: str) -> str:
 
 def _join(problem: str, advice: str, options: dict[str, Any], spell: Callable[[str, Any], str]) -> str:
     spelled = {name: spell(name.rstrip("_"), value) for name, value in options.items()}
-    return printable(" ".join(filter(None, (clip(problem, _LONGEST), advice.format(**spelled)))))
+    return printable(" ".join(filter(None, (shorten_middle(problem, _LONGEST), advice.format(**spelled)))))
 
 
 def _rebuild(kind: Any, id: str, problem: str, advice: str, options: dict[str, Any]) -> Any:

@@ -27,11 +27,21 @@ def shorten(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]}… ({len(text):,} characters)"
 
 
-def clip(text: str, most: int) -> str:
+def shorten_middle(text: str, most: int) -> str:
     """The text, or its beginning and its end: what is wrong with a long name stands after it.
 
-    >>> clip("x" * 5000 + " is long", 16)
+    >>> shorten_middle("x" * 5000 + " is long", 16)
     'xxxxxxxx … is long'
     """
     half = most // 2
     return text if len(text) <= most else f"{text[:half]} … {text[-half:].lstrip()}"
+
+
+def count_noun(count: int, noun: str) -> str:
+    """A count with its noun in the singular or plural.
+
+    >>> count_noun(1, "batch"), count_noun(1200, "row"), count_noun(2, "batch")
+    ('1 batch', '1,200 rows', '2 batches')
+    """
+    plural = "" if count == 1 else "es" if noun.endswith("ch") else "s"
+    return f"{count:,} {noun}{plural}"

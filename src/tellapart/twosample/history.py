@@ -7,6 +7,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Literal
 
 from .._util.numbers import number, p_sentence, p_text
+from .._util.text import count_noun
 from .._util.view import (
     Axis,
     Cell,
@@ -74,7 +75,7 @@ def _headline(monitor: Monitor) -> Headline:
     elif monitor.control == "anytime":
         text = f"Alarm, first raised by {alarms[0].name}"
     else:
-        text = f"{_counted(len(alarms))} {'is' if len(alarms) == 1 else 'are'} flagged"
+        text = f"{count_noun(len(alarms), 'batch')} {'is' if len(alarms) == 1 else 'are'} flagged"
     detail = f"Control: {monitor.control}, α = {monitor.alpha:g}."
     if last is not None and monitor.is_pending(last):
         detail += (
@@ -85,7 +86,7 @@ def _headline(monitor: Monitor) -> Headline:
     return Headline(
         title="Batches against a reference",
         text=text,
-        evidence=f"{_counted(len(records))}, {len(alarms)} with alarm" if records else "",
+        evidence=f"{count_noun(len(records), 'batch')}, {len(alarms)} with alarm" if records else "",
         positive=bool(alarms),
         sentences=() if last is None else (monitor.describe(last),),
         explanation=detail,
@@ -98,10 +99,6 @@ def _headline(monitor: Monitor) -> Headline:
             Tile("fresh rows left", f"{monitor.bets.left:,}", f"of {monitor.bets.total:,} to bet on"),
         ),
     )
-
-
-def _counted(batches: int) -> str:
-    return "1 batch" if batches == 1 else f"{batches:,} batches"
 
 
 def evidence_figure(monitor: Monitor) -> Figure:

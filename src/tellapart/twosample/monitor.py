@@ -15,6 +15,7 @@ from .._util.files import read_json, write_json
 from .._util.progress import ProgressLike
 from .._util.records import fits
 from .._util.rng import RNG, seed_of
+from .._util.text import count_noun
 from .._util.view import View
 from ..data.schema import Strictness
 from ..engine import MemoryLike, computing
@@ -278,7 +279,7 @@ class Monitor(Result):
         if self.is_pending(record):
             verdict = f"no alarm yet: this batch by itself differs (p = {record.pvalue:.4g})"
             told = f"; that counts from the next batch on{told}"
-        return f"{record.name} ({_counted(record.rows, 'row')}): {verdict}{told}."
+        return f"{record.name} ({count_noun(record.rows, 'row')}): {verdict}{told}."
 
     def view(self, alpha: float | None = None) -> View:
         """The history of all batches as blocks of plain data, which all renderings are made from.
@@ -302,7 +303,7 @@ class Monitor(Result):
         """How many batches there are, and how many of them are for alarm."""
         alarms = self.alarms
         first = f": first {alarms[0].name}" if alarms else ""
-        return f"{_counted(len(self.records), 'batch')}, {len(alarms)} with alarm{first}."
+        return f"{count_noun(len(self.records), 'batch')}, {len(alarms)} with alarm{first}."
 
     def _json_fields(self) -> dict[str, Any]:
         return {
@@ -387,7 +388,7 @@ class Monitor(Result):
             )
 
     def __repr__(self) -> str:
-        found = f"{_counted(len(self.records), 'batch')}, {_counted(len(self.alarms), 'alarm')}"
+        found = f"{count_noun(len(self.records), 'batch')}, {count_noun(len(self.alarms), 'alarm')}"
         return f"Monitor({self.control}, alpha = {self.alpha:g}: {found})"
 
 
@@ -416,13 +417,3 @@ def _stored_seed(known: Mapping[str, Any]) -> int:
     """The seed in a state; 0 if it is invalid, which `_restore` then reports."""
     seed: Any = known.get("seed")
     return int(seed) if fits(seed, int) and seed >= 0 else 0
-
-
-def _counted(count: int, what: str) -> str:
-    """A count with its noun.
-
-    >>> _counted(1, "batch"), _counted(1200, "row"), _counted(2, "batch")
-    ('1 batch', '1,200 rows', '2 batches')
-    """
-    plural = "" if count == 1 else "es" if what.endswith("ch") else "s"
-    return f"{count:,} {what}{plural}"

@@ -443,6 +443,20 @@ def test_the_level_of_the_test_that_correlations_are_the_same(samples, rows, law
     assert rejected / runs <= 0.045
 
 
+def test_groups_of_a_table_know_their_column():
+    frame = pd.DataFrame({"u": np.arange(40.0) % 7, "kind": list("ab") * 20})
+    result = ta.k_sample_test(frame, "kind", permutations=19, rng=0)
+    assert result.by == "kind"
+    assert "2 groups by kind" in {block.title for block in result.view().blocks}
+    assert ta.k_sample_test(frame[["u"]], frame["kind"], permutations=19, rng=0).by is None
+
+
+@pytest.mark.parametrize("call", [ta.two_sample_test, lambda X, Y, **options: ta.k_sample_test([X, Y], **options)])
+def test_kernels_are_checked_before_samples_are_read(call):
+    with pytest.raises(TypeError, match="must be a kernel"):
+        call("absent.csv", "absent.csv", kernels=["rbf"])
+
+
 def test_two_of_several_samples_that_share_no_stratum():
     rng = np.random.default_rng(0)
     samples = {name: rng.normal(size=(20, 2)) for name in "abc"}

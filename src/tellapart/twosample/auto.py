@@ -1,4 +1,4 @@
-"""Tests that need no choice: exact, on every row, without a kernel, a bandwidth or a split to be chosen."""
+"""The default tests of two and of several samples: exact, on every row, without a kernel or a split to choose."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ Result = TypeVar("Result", bound=AutoResult)
 
 _STRATA = Note(
     "unequal-strata",
-    "Samples have other shares of the strata: effects are those within strata, which count alike in all samples.",
+    "The samples differ in their stratum proportions. Effects are within-stratum effects, averaged with the same "
+    "weights for all samples.",
 )
 
 
@@ -62,12 +63,12 @@ def two_sample_test(
     progress: ProgressLike = None,
     **reading: Any,
 ) -> TwoSampleResult:
-    """Test whether two samples come from one distribution, and say which columns differ. There is nothing to choose.
+    """Test whether two samples come from the same distribution, and which columns differ.
 
-    The test is exact at every sample size and uses every row. It compares all columns jointly (kernels at several
-    bandwidths and ridges), one by one (location, scale, shape, shares of categories), in pairs (dependence), by the
-    principal components of wide rows and the patches of images; all of this at the price of a matrix product, in time
-    that is linear in the rows.
+    The permutation test is exact at every sample size, uses every row and needs no kernel or bandwidth. It compares all
+    columns jointly (kernels at several bandwidths and ridges), one by one (location, scale, shape, shares of
+    categories), in pairs (dependence), by the principal components of wide rows and by the patches of images. Its time
+    is linear in the number of rows.
 
     Parameters
     ----------
@@ -77,26 +78,28 @@ def two_sample_test(
     permutations
         The number of random permutations. If there are fewer distinct ones, all of them are used instead.
     groups
-        A label for each row of X and then of Y (or a pair of arrays), for rows that belong together: frames of one
-        video, rows of one patient. Or the name of a column, which is then not compared. Whole groups are exchanged, of
-        whatever size: that is exact if the sizes too are alike in both samples under the null hypothesis.
+        A label for each row of X and then of Y (or a tuple of two arrays), for rows that belong together: frames of one
+        video, rows of one patient. Or the name of a column, which is then not compared. Whole groups of any size are
+        exchanged: that is exact if group sizes, too, have the same distribution in both samples under the null
+        hypothesis.
     strata
-        A label for each row likewise: the site, day or prompt that it comes from. Labels are exchanged within strata,
-        so that a difference between strata is no evidence. A group must lie in one stratum.
+        A label for each row, as for ``groups``: the site, day or prompt that it comes from. Rows are exchanged within
+        strata only, so that a difference between strata is not evidence. A group must lie in one stratum.
     paired
-        Rows i of X and of Y belong together: before and after. They are exchanged with each other only, and where one
-        is dropped (``missing="drop"``) so is the other.
+        Whether row i of X and row i of Y belong together, such as before and after. They are exchanged with each other
+        only, and if one is dropped (``missing="drop"``), so is the other.
     equal_groups
-        Exchange only groups with the same number of rows, where sizes may differ between the samples.
+        Exchange groups only with groups of the same number of rows. Use it if group sizes may differ between the
+        samples.
     keep_columns
-        Of tables, columns that identify rows or do not vary are left out, and notes report them: counters and
+        Columns of tables that identify rows or do not vary are left out, and notes report them: counters and
         identifiers, dates, free text, constants. The columns in ``keep_columns`` are compared nevertheless; True
-        compares all. The choice is made on the rows of all samples together, without their labels; see the Notes.
+        compares all. The choice is made on the rows of all samples together, without their labels; see Notes.
     features
         A function or module applied to the rows, batch by batch, whose output is compared instead.
     kernels
-        Kernels of your own, which are compared beside ours: `tellapart.kernels`, or functions of two blocks of points.
-        They must not have been chosen by looking at which row is of which sample.
+        Further kernels to test with: `tellapart.kernels`, or functions of two blocks of points. They must not have been
+        chosen by looking at which row is from which sample.
     rng
         A seed, a ``torch.Generator`` or a NumPy generator. The same seed gives the same p-value for every number of
         threads, from files and from memory, and on clusters.
@@ -140,7 +143,7 @@ def two_sample_test(
     options = check_reading({"features": features, "rng": seed, "max_memory": max_memory, **reading}, two_sample_test)
     check_draws(permutations)
     named = {"groups": groups, "strata": strata}
-    paired, keep = check_paired(paired), check_keep(keep_columns)
+    paired, keep, given = check_paired(paired), check_keep(keep_columns), as_kernels(kernels)
     opened = open_samples([X, Y], ("X", "Y"), options, labels=named, keep_columns=keep, paired=paired)
     samples = opened.encode()
     samples = replace(samples, notes=(*samples.notes, *note_shared(opened.located, samples.points, samples.names)))
@@ -148,7 +151,7 @@ def two_sample_test(
         samples.sizes, samples.labels["groups"], samples.labels["strata"], paired, equal_groups, named
     )
     with computing(max_memory, cluster, progress, threads, title="two_sample_test") as compute:
-        result = run_two_sample_test(samples, design, permutations, as_kernels(kernels), seed, compute, start)
+        result = run_two_sample_test(samples, design, permutations, given, seed, compute, start)
     check_unchanged(*samples.points)
     warn_of_floor(result.min_pvalue)
     return result
@@ -173,16 +176,16 @@ def k_sample_test(
     progress: ProgressLike = None,
     **reading: Any,
 ) -> KSampleResult:
-    """Test whether several samples come from the same distribution, in the features of `two_sample_test`.
+    """Test whether several samples come from the same distribution, with the statistics of `two_sample_test`.
 
     Parameters
     ----------
     samples
-        A list of two or more samples, or a dict of them by name; or, with ``labels``, all rows in one.
+        A list of two or more samples, or a dict of them by name; or, with ``labels``, one table or array of all rows.
     labels
         The sample of each row, or the name of the column that has it.
     pairwise
-        Also test each two of the samples; their p-values are adjusted for all of these tests (Holm).
+        Also test each pair of samples; their p-values are adjusted for all of these tests (Holm).
     **others
         As in `two_sample_test`; ``groups`` and ``strata`` have one label for each row, one sample after the other.
 
@@ -203,45 +206,61 @@ def k_sample_test(
     options = check_reading({"features": features, "rng": seed, "max_memory": max_memory, **reading}, k_sample_test)
     check_draws(permutations)
     named = {"groups": groups, "strata": strata}
+    keep, given = check_keep(keep_columns), as_kernels(kernels)
     if labels is None:
         names, data = split_names(samples)
         called = names if isinstance(samples, Mapping) else None
-        keep = check_keep(keep_columns)
-        mixed = open_samples(data, names, options, labels=named, keep_columns=keep, called=called).encode()
+        encoded = open_samples(data, names, options, labels=named, keep_columns=keep, called=called).encode()
     else:
-        mixed = open_by_labels(samples, labels, options, named, check_keep(keep_columns))
-    design = Design.check(mixed.sizes, mixed.labels["groups"], mixed.labels["strata"], False, equal_groups, named)
-    given = as_kernels(kernels)
+        encoded = open_by_labels(samples, labels, options, named, keep)
+    design = Design.check(encoded.sizes, encoded.labels["groups"], encoded.labels["strata"], False, equal_groups, named)
     with computing(max_memory, cluster, progress, threads, title="k_sample_test") as compute:
-        test = _fit_and_test(mixed, given)
-        result = run_omnibus(KSampleResult, mixed, design, permutations, seed, compute, start, test)
+        test = _fit_and_test(encoded, given)
+        result = run_omnibus(KSampleResult, encoded, design, permutations, seed, compute, start, test)
         tests: list[TwoSampleResult] = []
         notes = list(result.notes)
-        ends = np.cumsum([len(points) for points in mixed.points])
-        rows_of = np.split(np.arange(ends[-1]), ends[:-1])
-        if pairwise and len(mixed.points) > 2:
-            for i, j in combinations(range(len(mixed.points)), 2):
-                some = replace(mixed, points=(mixed.points[i], mixed.points[j]), names=(mixed.names[i], mixed.names[j]))
-                part = design.take(np.concatenate([rows_of[i], rows_of[j]]))
-                quiet = replace(compute, progress=None)
-                try:
-                    tests.append(run_two_sample_test(some, part, permutations, given, seed, quiet, time.perf_counter()))
-                except NothingToExchange as error:
-                    text = f"{some.names[0]} and {some.names[1]} were not compared with each other. {error.problem}"
-                    notes.append(Note("nothing-to-exchange", text))
-    check_unchanged(*mixed.points)
+        if pairwise and len(encoded.points) > 2:
+            tests, skipped = _test_pairs(encoded, design, permutations, given, seed, replace(compute, progress=None))
+            notes += skipped
+    check_unchanged(*encoded.points)
     adjusted = holm([test.pvalue for test in tests])
-    of_two = tuple(
+    of_pairs = tuple(
         PairwiseTest((test.names[0], test.names[1]), test, p) for test, p in zip(tests, adjusted, strict=True)
     )
     notes += _note_floor_of_pairs(tests)
-    result = replace(result, notes=tuple(notes), pairwise=of_two, seconds=time.perf_counter() - start)
+    result = replace(
+        result,
+        notes=tuple(notes),
+        pairwise=of_pairs,
+        by=labels if isinstance(labels, str) else None,
+        seconds=time.perf_counter() - start,
+    )
     warn_of_floor(result.min_pvalue)
     return result
 
 
+def _test_pairs(
+    samples: Samples, design: Design, permutations: int, kernels: Sequence[Kernel], seed: int, compute: Compute
+) -> tuple[list[TwoSampleResult], list[Note]]:
+    """The tests of each pair of samples, and notes on pairs without rows to exchange."""
+    tests: list[TwoSampleResult] = []
+    notes: list[Note] = []
+    ends = np.cumsum(samples.sizes)
+    rows = np.split(np.arange(ends[-1]), ends[:-1])
+    for i, j in combinations(range(len(samples.points)), 2):
+        names = samples.names[i], samples.names[j]
+        pair = replace(samples, points=(samples.points[i], samples.points[j]), names=names)
+        part = design.take(np.concatenate([rows[i], rows[j]]))
+        try:
+            tests.append(run_two_sample_test(pair, part, permutations, kernels, seed, compute, time.perf_counter()))
+        except NothingToExchange as error:
+            text = f"{names[0]} and {names[1]} were not compared with each other. {error.problem}"
+            notes.append(Note("nothing-to-exchange", text))
+    return tests, notes
+
+
 def run_two_sample_test(
-    mixed: Samples,
+    samples: Samples,
     design: Design,
     permutations: int,
     kernels: Sequence[Kernel],
@@ -250,13 +269,13 @@ def run_two_sample_test(
     start: float,
 ) -> TwoSampleResult:
     """`two_sample_test` of samples and options that are checked already; ``start`` is when it began."""
-    test = _fit_and_test(mixed, kernels)
-    return run_omnibus(TwoSampleResult, mixed, design, permutations, seed, compute, start, test)
+    test = _fit_and_test(samples, kernels)
+    return run_omnibus(TwoSampleResult, samples, design, permutations, seed, compute, start, test)
 
 
-def _fit_and_test(mixed: Samples, kernels: Sequence[Kernel]) -> PooledTest:
+def _fit_and_test(samples: Samples, kernels: Sequence[Kernel]) -> PooledTest:
     """The omnibus test with features that are fitted to the pooled rows."""
-    layout = Layout(sum(len(unit.coordinates) for unit in mixed.variables), mixed.categories, mixed.image_shape)
+    layout = Layout(sum(len(unit.coordinates) for unit in samples.variables), samples.categories, samples.image_shape)
 
     def test(pooled: Pooled, rng: np.random.Generator, compute: Compute) -> OmnibusResult:
         return omnibus_test(pooled, layout, kernels, rng, compute)
@@ -266,7 +285,7 @@ def _fit_and_test(mixed: Samples, kernels: Sequence[Kernel]) -> PooledTest:
 
 def run_omnibus(
     kind: type[Result],
-    mixed: Samples,
+    samples: Samples,
     design: Design,
     permutations: int,
     seed: int,
@@ -280,7 +299,7 @@ def run_omnibus(
     ----------
     kind : type
         The class of the result.
-    mixed : Samples
+    samples : Samples
         The samples.
     design : Design
         Which rows may be exchanged.
@@ -292,7 +311,7 @@ def run_omnibus(
         The test of pooled rows: with features fitted to them, or to a reference.
     """
     rng = np.random.default_rng(seed)
-    sizes = tuple(map(len, mixed.points))
+    sizes = tuple(map(len, samples.points))
     labels = np.repeat(np.arange(len(sizes), dtype=np.uint8), sizes)
     need = sum(sizes) * (permutations + 1) // (4 if len(sizes) == 2 else 1)
     if need > compute.max_memory and not compute.automatic:
@@ -305,11 +324,11 @@ def run_omnibus(
             max_memory=...,
         )
     drawn = draw_permutations(labels, permutations, rng, design)
-    pooled = pool_rows(mixed.points, drawn, rng)
+    pooled = pool_rows(samples.points, drawn, rng)
     left = compute.leaving(pooled.permutations.packed.nbytes)
     outcome = test(pooled, rng, left)
-    columns = adjust_columns(outcome.columns, mixed, pooled, design, permutations, seed)
-    effects = Effects(mixed, pooled, outcome.pairs, replace(left, progress=None), design.units)
+    columns = adjust_columns(outcome.columns, samples, pooled, design, permutations, seed)
+    effects = Effects(samples, pooled, outcome.pairs, replace(left, progress=None), design.units)
     families = {
         name: FamilyResult(family.pvalue, _describe_strongest(family.strongest, effects))
         for name, family in outcome.families.items()
@@ -323,21 +342,21 @@ def run_omnibus(
         columns=Findings(effects.describe_columns(columns)),
         pairs=Findings(effects.describe_pairs(outcome.pairs)),
         sizes=sizes,
-        names=mixed.names,
+        names=samples.names,
         permuted_unit=design.permuted_unit,
-        image_shape=mixed.image_shape,
-        notes=(*mixed.notes, *_note_reordered(mixed, design), *_notes(outcome, drawn.min_pvalue, mixed, effects)),
+        image_shape=samples.image_shape,
+        notes=(*samples.notes, *_note_reordered(samples, design), *_notes(outcome, drawn.min_pvalue, samples, effects)),
         seed=seed,
         seconds=time.perf_counter() - start,
     )
 
 
-def _note_reordered(mixed: Samples, design: Design) -> tuple[str, ...]:
+def _note_reordered(samples: Samples, design: Design) -> tuple[str, ...]:
     """Notes on columns of paired samples that hold the same values in another order: rows may be misaligned."""
-    if not design.paired or mixed.kind != "table":
+    if not design.paired or samples.kind != "table":
         return ()
-    first, second = (part[:].cpu().numpy() for part in mixed.points)
-    columns = ((unit.name, list(unit.coordinates)) for unit in mixed.variables)
+    first, second = (part[:].cpu().numpy() for part in samples.points)
+    columns = ((unit.name, list(unit.coordinates)) for unit in samples.variables)
     notes = (note_reordered(name, first[:, places], second[:, places]) for name, places in columns)
     return tuple(chain.from_iterable(notes))
 
@@ -349,10 +368,10 @@ def _describe_strongest(strongest: StrongestStatistic, effects: Effects) -> str:
     return " and ".join(map(repr, dict.fromkeys(effects.unit_of[place].name for place in strongest.columns)))
 
 
-def _notes(outcome: OmnibusResult, floor: float, mixed: Samples, effects: Effects) -> list[str]:
+def _notes(outcome: OmnibusResult, floor: float, samples: Samples, effects: Effects) -> list[str]:
     notes = [*([] if effects.weights is None else [_STRATA]), *note_floor(floor)]
     if outcome.left_out:
-        width = sum(len(unit.coordinates) for unit in mixed.variables)
+        width = sum(len(unit.coordinates) for unit in samples.variables)
         text = f"{outcome.left_out:,} of {width:,} columns were not compared one by one, but jointly only."
         notes.append(Note("columns-only-jointly", text))
     if not outcome.families:
@@ -362,7 +381,7 @@ def _notes(outcome: OmnibusResult, floor: float, mixed: Samples, effects: Effect
 
 
 def _note_floor_of_pairs(tests: Sequence[TwoSampleResult]) -> list[str]:
-    """That tests of two samples are too many to find anything, as they are adjusted for their number."""
+    """A note if no pairwise test can reject, because p-values are adjusted for the number of tests."""
     floor = min(1.0, len(tests) * min((test.min_pvalue for test in tests), default=0.0))
     if floor <= USUAL_LEVEL:
         return []
@@ -379,8 +398,7 @@ def _note_floor_of_pairs(tests: Sequence[TwoSampleResult]) -> list[str]:
 
 
 def as_kernels(kernels: Any) -> list[Kernel]:
-    """The kernels that the user gave."""
+    """The argument ``kernels`` as a list of kernels: None, one kernel, or several."""
     if kernels is None:
         return []
-    given = list(kernels) if isinstance(kernels, (list, tuple)) else [kernels]
-    return [as_kernel(kernel) for kernel in given]
+    return [as_kernel(kernel) for kernel in (kernels if isinstance(kernels, (list, tuple)) else [kernels])]

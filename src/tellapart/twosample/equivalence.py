@@ -179,20 +179,20 @@ def equivalence_test(
     seed = seed_of(rng)
     options = check_reading({"rng": seed, "max_memory": max_memory, **reading}, equivalence_test)
     keep = check_keep(keep_columns)
-    mixed = open_samples(
+    samples = open_samples(
         [X, Y], ("X", "Y"), options, labels={"groups": groups}, keep_columns=keep, paired=check_paired(paired)
     ).encode()
-    design = Design.check(mixed.sizes, mixed.labels["groups"], paired=paired)
+    design = Design.check(samples.sizes, samples.labels["groups"], paired=paired)
     generator = np.random.default_rng(seed)
-    m, n = (len(part) for part in mixed.points)
-    layout = Layout(sum(len(unit.coordinates) for unit in mixed.variables), mixed.categories, mixed.image_shape)
+    m, n = (len(part) for part in samples.points)
+    layout = Layout(sum(len(unit.coordinates) for unit in samples.variables), samples.categories, samples.image_shape)
     with computing(max_memory, None, progress, threads, title="equivalence_test") as compute:
-        shuffled = reindex(mixed.points, generator.permutation(m + n))
+        shuffled = reindex(samples.points, generator.permutation(m + n))
         plan = FeaturePlan.fit(draw_sketch(shuffled, generator, compute), m + n, layout, [], generator)
         labels = np.repeat(np.array([0, 1], np.uint8), [m, n])
-        points = reindex(mixed.points, np.arange(m + n))
+        points = reindex(samples.points, np.arange(m + n))
         found = measure_distance(plan, points, labels, design.units, generator, compute.here(), bandwidth)
-    check_unchanged(*mixed.points)
+    check_unchanged(*samples.points)
     return EquivalenceResult(
         pvalue=found.below(margin),
         distance=found.value,
@@ -200,10 +200,10 @@ def equivalence_test(
         margin=margin,
         bandwidth=found.bandwidth,
         sizes=(m, n),
-        names=(mixed.names[0], mixed.names[1]),
+        names=(samples.names[0], samples.names[1]),
         seed=seed,
         seconds=time.perf_counter() - start,
-        notes=mixed.notes,
+        notes=samples.notes,
     )
 
 

@@ -28,7 +28,7 @@ _BLOCK = 2**16
 
 
 def adjust_columns(
-    parts: Sequence[ColumnScore], mixed: Samples, pooled: Pooled, design: Design, permutations: int, seed: int
+    parts: Sequence[ColumnScore], samples: Samples, pooled: Pooled, design: Design, permutations: int, seed: int
 ) -> tuple[ColumnScore, ...]:
     """Replace adjusted p-values by the larger of step-down maxT's and Holm's over exact single-column p-values.
 
@@ -36,7 +36,7 @@ def adjust_columns(
     (see `single_pvalues`), so Holm's adjustment is valid for every set of such columns, whatever their dependence. MaxT
     keeps the result consistent with the test of all columns; it also detects differences in missing values.
     """
-    unit_of = {place: unit for unit in mixed.variables for place in unit.coordinates}
+    unit_of = {place: unit for unit in samples.variables for place in unit.coordinates}
     units = [unit_of[part.columns[0]] for part in parts]
     if len(parts) == 1 and units[0].gap is None:
         return tuple(parts)
@@ -45,7 +45,7 @@ def adjust_columns(
         for k, (part, unit) in enumerate(zip(parts, units, strict=True))
         if (part.pvalue if unit.gap is None else part.pvalue_unadjusted) <= ADJUSTED
     ]
-    labels = np.repeat(np.arange(len(mixed.points)), [len(part) for part in mixed.points])[pooled.order]
+    labels = np.repeat(np.arange(len(samples.points)), [len(part) for part in samples.points])[pooled.order]
     ordered = design.effective.take(pooled.order)
     draws = 1 + min(len(parts) * (permutations + 1) * 101 // 100, max(_ENOUGH, _PER_COLUMN * len(parts)))
     rng = np.random.default_rng([seed, len(parts)])

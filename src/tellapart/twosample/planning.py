@@ -278,27 +278,27 @@ def plan(
     check_draws(permutations)
     seed = seed_of(rng)
     options = check_reading({"rng": seed, "max_memory": max_memory, **reading}, plan)
-    mixed = open_samples([X, Y], ("X", "Y"), options, keep_columns=check_keep(keep_columns)).encode()
-    m, n = (len(part) for part in mixed.points)
+    samples = open_samples([X, Y], ("X", "Y"), options, keep_columns=check_keep(keep_columns)).encode()
+    m, n = (len(part) for part in samples.points)
     if min(m, n) < _FEWEST:
         raise InputError("too-few-rows", f"A pilot needs at least {_FEWEST} rows of each sample, but has {m} and {n}.")
     shares = [share for share in _SHARES if share * min(m, n) >= _LEAST]
     total = len(shares) * repetitions + 1
     pvalues: list[list[float]] = []
     with computing(max_memory, None, False, threads) as compute, progress_bar(progress, "plan") as report:
-        pilot = run_two_sample_test(mixed, Design(), permutations, [], seed, compute, 0.0).pvalue
+        pilot = run_two_sample_test(samples, Design(), permutations, [], seed, compute, 0.0).pvalue
         for k, share in enumerate(shares):
             pvalues.append([])
             for r in range(repetitions):
                 generator = np.random.default_rng([seed, k, r])
                 rows = [np.sort(generator.permutation(size)[: round(share * size)]) for size in (m, n)]
-                points = tuple(take_rows(part, chosen) for part, chosen in zip(mixed.points, rows, strict=True))
-                part = replace(mixed, points=points, numbers=(None, None))
+                points = tuple(take_rows(part, chosen) for part, chosen in zip(samples.points, rows, strict=True))
+                part = replace(samples, points=points, numbers=(None, None))
                 test = run_two_sample_test(part, Design(), permutations, [], seed_of(generator), compute, 0.0)
                 pvalues[-1].append(test.pvalue)
                 if report is not None:
                     report(k * repetitions + r + 2, total)
-    check_unchanged(*mixed.points)
+    check_unchanged(*samples.points)
     growth = Growth.fit([*shares, 1.0], [*pvalues, [pilot]], permutations)
     middle, low, high = (times * m if times <= _FARTHEST else math.inf for times in growth.times(power, alpha))
     if not rejects(pilot, alpha):
@@ -317,5 +317,5 @@ def plan(
         permutations=permutations,
         seed=seed,
         _growth=growth,
-        notes=mixed.notes,
+        notes=samples.notes,
     )

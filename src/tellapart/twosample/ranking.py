@@ -126,30 +126,30 @@ def rank(
     options = check_reading({"features": features, "rng": seed, "max_memory": max_memory, **reading}, rank)
     keep = check_keep(keep_columns)
     opened = open_samples([reference, *data], ("reference", *names), options, keep_columns=keep, min_rows=4)
-    mixed = opened.encode()
+    samples = opened.encode()
     more = [
         note
-        for name, where, part in zip(names, opened.located[1:], mixed.points[1:], strict=True)
+        for name, where, part in zip(names, opened.located[1:], samples.points[1:], strict=True)
         for note in note_shared(
-            (opened.located[0], where), (mixed.points[0], part), ("the reference", name), COPIES_WIN
+            (opened.located[0], where), (samples.points[0], part), ("the reference", name), COPIES_WIN
         )
     ]
     if kernel is None or isinstance(kernel, str):
-        mixed = _on_one_scale(mixed)
+        samples = _on_one_scale(samples)
     with computing(max_memory, None, progress, threads, title="rank") as compute, torch.no_grad():
-        tested, given, how = _choose_kernel(mixed.points, kernel, train_size, learning, seed, compute)
+        tested, given, how = _choose_kernel(samples.points, kernel, train_size, learning, seed, compute)
         bandwidths = _bandwidths(tested[0], seed) if diagnostics or given is None else []
         chosen = Mixture(bandwidths) if given is None else given
         parts = len(data) * (2 if diagnostics else 1)
         phases = [compute.phase(k, parts) for k in range(parts)]
         sums = _sums(chosen, tested, phases[: len(data)])
         scales = _by_scale(tested, names, alpha, bandwidths, phases[len(data) :]) if diagnostics else []
-        separated = _separate(mixed.points, names, seed, compute.here()) if diagnostics else {}
+        separated = _separate(samples.points, names, seed, compute.here()) if diagnostics else {}
         found = [
-            _describe(name, one, separated.get(name), len(rows), (tested[0], points), mixed.image_shape)
-            for name, one, rows, points in zip(names, sums, mixed.points[1:], tested[1:], strict=True)
+            _describe(name, one, separated.get(name), len(rows), (tested[0], points), samples.image_shape)
+            for name, one, rows, points in zip(names, sums, samples.points[1:], tested[1:], strict=True)
         ]
-    check_unchanged(*mixed.points)
+    check_unchanged(*samples.points)
     return RankResult.of(
         found,
         _compare(names, sums),
@@ -159,8 +159,8 @@ def rank(
         given=not (kernel is None or isinstance(kernel, str)),
         scales=scales,
         rows=len(tested[0]),
-        image_shape=mixed.image_shape,
-        notes=(*mixed.notes, *more, *_note_few(("the reference", *names), tested)),
+        image_shape=samples.image_shape,
+        notes=(*samples.notes, *more, *_note_few(("the reference", *names), tested)),
         seed=seed,
         seconds=time.perf_counter() - start,
     )
@@ -182,18 +182,18 @@ def _split_names(models: Any) -> tuple[tuple[str, ...], list[Any]]:
     return names, data
 
 
-def _on_one_scale(mixed: Samples) -> Samples:
+def _on_one_scale(samples: Samples) -> Samples:
     """Columns of tables divided by their deviation in the reference, the indicators of a category together."""
-    if mixed.kind != "table":
-        return mixed
-    first = mixed.points[0][:].double()
+    if samples.kind != "table":
+        return samples
+    first = samples.points[0][:].double()
     centre, scale = first.mean(0), first.std(0)
-    for unit in mixed.variables:
+    for unit in samples.variables:
         places = list(unit.coordinates)
         together = float(scale[places].square().sum().sqrt())
         # A column that is constant in the reference stays as it is.
         scale[places] = together if together > 1e-9 * float(centre[places].abs().max()) else 1.0
-    return replace(mixed, points=tuple((part[:].double() - centre) / scale for part in mixed.points))
+    return replace(samples, points=tuple((part[:].double() - centre) / scale for part in samples.points))
 
 
 def _choose_kernel(

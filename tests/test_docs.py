@@ -84,7 +84,8 @@ def test_every_command_is_on_its_page(monkeypatch):
     from tellapart.cli import COMMANDS
 
     page = (DOCS / "commands.md").read_text(encoding="utf-8")
-    assert re.findall(r"^```\{command-help\} (\w+)$", page, re.MULTILINE) == list(COMMANDS)
+    shown = re.findall(r"^```\{command-help\} (\w+)$", page, re.MULTILINE)
+    assert shown == list(COMMANDS), "docs/commands.md must have a section for each of COMMANDS, in the same order"
     monkeypatch.syspath_prepend(str(DOCS / "_ext"))
     from command_help import CommandHelp
 

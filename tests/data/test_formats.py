@@ -182,9 +182,8 @@ def numbers_of(source: Any) -> np.ndarray:
 
 
 def test_every_format_has_a_case() -> None:
-    assert {case.format for case in CASES.values()} | {"Named", "Strings"} == {
-        type(entry).__name__ for entry in FORMATS
-    }
+    tried = {case.format for case in CASES.values()} | {"Named", "Strings"}
+    assert tried == {type(entry).__name__ for entry in FORMATS}, "every class in FORMATS requires a Case in CASES"
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
@@ -264,3 +263,27 @@ def test_damage_within_a_file_is_named_whenever_it_is_found(form: str, tmp_path:
         with pytest.raises(InputError, match=r"is damaged|does not hold a NumPy array") as caught:
             call(path)
         assert str(caught.value).startswith(f"X ({path})")
+
+
+@pytest.mark.parametrize("case", FILE_CASES.values(), ids=FILE_CASES)
+@pytest.mark.parametrize("damage", ["overwritten", "cut"])
+def test_rows_of_a_damaged_file_are_not_left_out(case: Case, damage: str, tmp_path: Path) -> None:
+    """Damage in the middle is an error, or changes values: it must not give a smaller sample without a word."""
+    values, _ = inputs(case)
+    path = case.make(tmp_path, values)
+    victim = path / case.victim if case.victim else path
+    content = victim.read_bytes()
+    middle = len(content) // 2
+    if damage == "cut":
+        victim.write_bytes(content[:middle])
+    else:
+        victim.write_bytes(content[:middle] + b"\xff#" * 4 + content[middle + 8 :])
+    try:
+        found = numbers_of(read(path))
+    except InputError:
+        return
+    if damage == "overwritten":
+        assert len(found) == len(values), "rows that cannot be read must be an error, but were left out"
+    else:
+        # A line of text that is cut may still be a line.
+        assert np.array_equal(found[:-1], values[: len(found) - 1]), "a file that is cut short gave other rows"

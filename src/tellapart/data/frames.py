@@ -11,7 +11,7 @@ from .._util.errors import InputTypeError
 from .._util.extras import extra
 from .._util.text import printable, shorten
 from .arrays import Array
-from .columns import Column, check_written, column_from_array, column_from_codes
+from .columns import Column, column_from_array, column_from_codes
 from .content import Table
 from .names import select_columns, unique_names
 from .vectors import count_numbers, holds_vectors, split_vectors
@@ -113,7 +113,7 @@ def _column(narwhals: Any, name: str, series: Any, label: str) -> Column:
     if categorical or dtype == narwhals.String:
         codes, levels = _number_texts(narwhals, series)
         if levels or categorical:
-            return check_written(column_from_codes(name, codes, levels, categorical=categorical), levels, label)
+            return column_from_codes(name, codes, levels, categorical=categorical)
         return Column(name, "number", np.full(len(series), np.nan), single=True)  # nothing has no type
     if dtype.is_nested() or dtype == narwhals.Binary:
         raise InputTypeError(

@@ -49,7 +49,10 @@ def take_labels(source: Source, columns: Mapping[str, str]) -> Source:
     content = source.content.without([column.name for column in found.values()])
     if not content.names:
         raise InputError("no-columns-left", f"{source.label} has no columns left to compare, of {len(source.columns)}.")
-    source = replace(source, content=content, labels={kind: _values(column) for kind, column in found.items()})
+    gone = {column.note for column in found.values()}
+    notes = tuple(note for note in source.notes if note not in gone)
+    labels = {kind: _values(column) for kind, column in found.items()}
+    source = replace(source, content=content, labels=labels, notes=notes)
     complete = np.ones(len(source), bool)
     for name, column in ((columns[kind], column) for kind, column in found.items()):
         gaps = column.missing & complete

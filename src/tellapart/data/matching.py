@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from .content import align, check_comparable
 from .source import Source
-from .together import agree_tables
+from .texts import read_texts
 
 
 def match(x: Source, y: Source) -> tuple[Source, Source]:
@@ -25,7 +25,7 @@ def match(x: Source, y: Source) -> tuple[Source, Source]:
     ('age', 'town')
     """
     check_schema(x, y)
-    return match_checked(*agree_tables((x, y)))
+    return match_checked(*read_texts((x, y)))
 
 
 def match_checked(x: Source, y: Source) -> tuple[Source, Source]:

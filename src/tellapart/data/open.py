@@ -20,11 +20,11 @@ from .notices import Keep, Notice, check_known, columns_left_out, find_notices, 
 from .options import ReadOptions
 from .pairs import encode_numbers, encode_pair
 from .points import agree, check_alike, is_pinned, open_memory, open_rows, to_common_type
+from .profile import check_texts, pool_columns
 from .read import keep_pairs, match_sources, open_together, read_source, validate
 from .sample import Sample, are_usable
 from .samples import Samples, Variable, encoded_variables, plain_variables
 from .source import Source
-from .together import check_texts, pool_columns
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from .._util.errors import InputError, Note, note_after
 from .arrays import Array
-from .columns import Column, as_codes, code_width, column_from_array
+from .columns import Column, column_from_array
 from .content import Content, Rows, Table
 from .encoding import Encoding
 from .lazy import Points
@@ -23,12 +23,12 @@ from .notices import columns_left_out
 from .open import OpenedSamples
 from .options import ReadOptions
 from .points import open_rows
-from .read import open_source, read_source, validate
+from .read import open_source, open_together, read_source, validate
 from .sample import Kind, Sample
 from .samples import Variable, encoded_variables
 from .scaling import Levels, Numbers
 from .source import Source
-from .together import read_like
+from .texts import as_codes, code_width, read_like
 from .vectors import whole_column
 from .written import looks_like, read_written
 
@@ -189,7 +189,7 @@ class Schema:
             None if function is None else getattr(function, "__name__", type(function).__name__),
             options.columns,
             (*(options.drop or ()), *columns_left_out(opened.notices)),
-            {column.name: column.how for column in columns if column.how},
+            {column.name: column.how for column in columns if column.how and column.kind != "text"},
         )
         return found, points, tuple(note_after("reference: ", note) for note in (*source.notes, *opened.left_out))
 
@@ -222,12 +222,15 @@ class Schema:
             options = replace(options, columns=self.wanted, drop=self.dropped or None)
         # In a file of text these stay text until it is known how the reference was read.
         text = [column for column, kind in zip(self.columns, self.kinds, strict=False) if kind == "text"]
-        source = open_source(location, replace(options, texts=(*self.written, *text)))
+        options = replace(options, texts=(*self.written, *text))
         deviations: list[Deviation] = []
         if self.kind == "table":
-            columns, deviations = self._align(self._named_columns(source))
+            source = open_source(location, options)
+            columns, deviations = self._align(self._named_columns(source), source.label)
             source = replace(source, content=Table(columns))
-        elif self.kind == "rows" and not by_features:
+        else:
+            source = open_together([location], options)[0]
+        if self.kind == "rows" and not by_features:
             source = replace(source, content=self._as_rows(source))
         _check_deviations(deviations, strictness, source.label)
         try:
@@ -333,7 +336,7 @@ class Schema:
         values = content.numbers(None, source.label)
         return {name: column_from_array(name, values[:, k], name) for k, name in enumerate(self.columns)}
 
-    def _align(self, by_name: dict[str, Column]) -> tuple[tuple[Column, ...], list[Deviation]]:
+    def _align(self, by_name: dict[str, Column], label: str) -> tuple[tuple[Column, ...], list[Deviation]]:
         """The columns of the reference in their order, and where they deviate."""
         rows = len(next(iter(by_name.values())))
         found, deviations = [], []
@@ -343,7 +346,7 @@ class Schema:
                 deviations.append(Deviation("missing column", name, rows, f"the column {name!r} is missing."))
                 column = Column(name, "number", np.full(rows, np.nan))
             else:
-                column = self._as_code(column, kind)
+                column = self._as_code(column, kind, label)
             if column.kind != kind and not column.missing.all() and {column.kind, kind} != {"boolean", "number"}:
                 words = f"the column {name!r} holds {column.kind}, and in the reference {kind}."
                 deviations.append(Deviation("type", name, int((~column.missing).sum()), words))
@@ -367,9 +370,9 @@ class Schema:
             deviations.append(Deviation("new column", ", ".join(new_columns), rows, words))
         return tuple(found), deviations
 
-    def _as_code(self, column: Column, kind: str) -> Column:
+    def _as_code(self, column: Column, kind: str, label: str) -> Column:
         """A column that is written as text, read as in the reference: a batch alone may be understood otherwise."""
-        column = read_like(column, kind, self.written.get(column.name, ""))
+        column = read_like(column, kind, self.written.get(column.name, ""), label)
         if kind == "text" and column.kind == "number":
             known = self.texts.get(column.name, ())
             numbers = any(looks_like(text) == "number" for text in known)

@@ -181,6 +181,23 @@ def column_from_codes(
     return Column(name, "text", np.array([*merged, -1], np.int32)[codes], tuple(place), categorical, how=how)
 
 
+def as_codes(column: Column, width: int | None) -> Column | None:
+    """Whole numbers as text, of so many digits if another file has such codes; None where they are no whole numbers.
+
+    >>> as_codes(Column("zip", "number", np.array([80331.0, 1234.0])), 5).levels
+    ('01234', '80331')
+    """
+    there = column.values[~column.missing] if column.kind == "number" else np.empty(0)
+    if not len(there) or not ((there == np.rint(there)) & np.isfinite(there)).all():
+        return None
+    if width is not None and not ((there >= 0) & (there < 10.0**width)).all():
+        return None
+    used, places = np.unique(there, return_inverse=True)
+    codes = np.full(len(column), -1, np.int32)
+    codes[~column.missing] = places.reshape(-1)
+    return Column(column.name, "text", codes, tuple(f"{int(value):0{width or 0}d}" for value in used))
+
+
 def concatenate_columns(parts: Sequence[Column]) -> Column:
     """Columns of one kind below each other."""
     if len(parts) == 1:

@@ -14,12 +14,12 @@ from typing import NamedTuple
 import numpy as np
 
 from .arrays import check_whole
-from .columns import Column, ColumnKind
+from .columns import Column, ColumnKind, as_codes
 from .content import Table
 from .dates import is_iso_date, parse_iso_date
 from .profile import MANY_TEXTS
 from .source import Source
-from .written import are_codes, looks_like, read_written
+from .written import code_width, looks_like, read_written
 
 #: Reads columns of the k-th source again, as text; None where they were not text.
 Reread = Callable[[int, tuple[str, ...]], "dict[str, Column] | None"]
@@ -89,50 +89,39 @@ def read_columns(columns: Sequence[Column], labels: Sequence[str]) -> list[Colum
     if texts:
         columns = _read_together(columns, texts, labels)
     kinds = {column.kind for column in columns if not column.missing.all()}
-    kinds = {"number"} if kinds == {"number", "boolean"} else kinds
+    kinds = {"number"} if kinds == {"number", "boolean"} else kinds or {columns[0].kind}
     if len(kinds) != 1:
         return list(columns)
     kind = kinds.pop()
     return [column if column.kind == kind else column.as_kind(kind) for column in columns]
 
 
-def read_like(column: Column, kind: str, how: str, label: str) -> Column:
-    """A column of further rows, read as the one before was: of which kind, and how it was written (`Column.how`)."""
+def read_like(column: Column, kind: str, how: str, label: str, known: Sequence[str] = ()) -> Column:
+    """A column of further rows, read as the one before was: a batch alone may be understood otherwise.
+
+    Parameters
+    ----------
+    column
+        The column as it came.
+    kind, how
+        What the one before holds, and how it was written (`Column.how`).
+    label
+        What to call the further rows in errors.
+    known
+        The texts of the one before: whole numbers are texts where some of these are numbers.
+    """
     text = column if column.kind == "text" else column.texts
-    if text is None or text.categorical:
-        return column
-    if kind == "text":
-        return text
-    return _take_values(text, _read_levels(_used_levels([text]), how or ("plain" if kind == "number" else None)), label)
-
-
-def code_width(texts: Sequence[str]) -> int | None:
-    """How many digits codes have that begin with 0 here and there, such as postcodes; None where these are no codes.
-
-    >>> code_width(["01234", "99999"]), code_width(["10", "99"]), code_width(["007", "12"])
-    (5, None, None)
-    """
-    lengths = {len(text) for text in texts}
-    if len(lengths) != 1 or min(lengths) < 2 or not all(text.isdecimal() and text.isascii() for text in texts):
-        return None
-    return lengths.pop() if are_codes(texts) else None
-
-
-def as_codes(column: Column, width: int | None) -> Column | None:
-    """Whole numbers as text, of so many digits if another file has such codes; None where they are no whole numbers.
-
-    >>> as_codes(Column("zip", "number", np.array([80331.0, 1234.0])), 5).levels
-    ('01234', '80331')
-    """
-    there = column.values[~column.missing] if column.kind == "number" else np.empty(0)
-    if not len(there) or not ((there == np.rint(there)) & np.isfinite(there)).all():
-        return None
-    if width is not None and not ((there >= 0) & (there < 10.0**width)).all():
-        return None
-    used, places = np.unique(there, return_inverse=True)
-    codes = np.full(len(column), -1, np.int32)
-    codes[~column.missing] = places.reshape(-1)
-    return Column(column.name, "text", codes, tuple(f"{int(value):0{width or 0}d}" for value in used))
+    if text is not None and not text.categorical:
+        way = how or ("plain" if kind == "number" else None)
+        column = text if kind == "text" else _take_values(text, _read_levels(_used_levels([text]), way), label)
+    if kind == "text" and column.kind == "number" and any(looks_like(level) == "number" for level in known):
+        return as_codes(column, code_width(known)) or column
+    if kind == "number" and column.kind == "text" and code_width(column.levels) is not None:
+        # The one before happened to have no code that begins with 0, so that its codes are numbers.
+        return _take_values(
+            column, _Reading("number", {level: float(level) for level in column.levels}, "plain"), label
+        )
+    return column
 
 
 def _is_text(column: Column) -> bool:

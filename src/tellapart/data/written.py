@@ -77,6 +77,18 @@ def are_codes(texts: Sequence[str]) -> bool:
     return any(_CODE.fullmatch(text.strip()) for text in texts)
 
 
+def code_width(texts: Sequence[str]) -> int | None:
+    """How many digits codes have that begin with 0 here and there, such as postcodes; None where these are no codes.
+
+    >>> code_width(["01234", "99999"]), code_width(["10", "99"]), code_width(["007", "12"])
+    (5, None, None)
+    """
+    lengths = {len(text) for text in texts}
+    if len(lengths) != 1 or min(lengths) < 2 or not all(text.isdecimal() and text.isascii() for text in texts):
+        return None
+    return lengths.pop() if are_codes(texts) else None
+
+
 def read_written(texts: Sequence[str], how: str | None = None) -> Written | None:
     """The texts as numbers or dates, if that is what all of them are; in the way ``how`` if it is given.
 

@@ -13,13 +13,14 @@ from torch import Tensor
 
 from .._util.errors import InputError
 from .content.alignment import check_same_columns
+from .finite import check_values
 from .formats.arrays import Arrays
 from .formats.parquet import Parts
 from .lazy import Lazy, Points, Stored
 from .locate import Location
 from .options import ReadOptions
 from .precision import Precision, coarsest, precision_of, round_tensor
-from .sample import Sample, check_values, float_tensor
+from .sample import Sample, float_tensor
 from .source import Source
 from .stores import Spooled
 

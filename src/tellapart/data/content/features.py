@@ -12,10 +12,11 @@ import torch
 from torch import Tensor
 
 from ..._util.errors import InputError
-from ..arrays import Array, check_finite
+from ..arrays import Array
 from ..columns import Column
 from ..encoding import Encoding, Standardise
 from ..features import Batch, apply_features, name_outputs
+from ..finite import check_finite
 from ..hashing import hash_blocks
 from ..names import unique_names
 from ..sample import Kind

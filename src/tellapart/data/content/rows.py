@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays import Array, check_finite, fits_single, iterate_blocks
+from ..arrays import Array, fits_single, iterate_blocks
 from ..columns import Column
 from ..encoding import Encoding, Standardise
+from ..finite import check_finite
 from ..hashing import hash_blocks
 from ..names import select_columns
 from ..precision import Precision, precision_of, to_single

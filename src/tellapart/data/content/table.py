@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..._util.errors import InputError
-from ..arrays import LARGEST, Array
+from ..arrays import Array
 from ..columns import Column, concatenate_columns
 from ..encoding import Encoding, Standardise
+from ..finite import check_columns
 from ..hashing import hash_columns
-from ..names import quote_names
 from ..precision import to_single
 from ..sample import Kind
 from ..scaling import MOST_LEVELS
@@ -92,19 +92,7 @@ class Table(Content):
 
     def validate(self, label: str, missing: Missing) -> Array | None:
         """Raise `InputError` if values are infinite or too large, or missing where none may be."""
-        infinite = [c.name for c in self.columns if c.kind == "number" and np.isinf(c.values).any()]
-        if infinite:
-            raise InputError(
-                "infinite-values", f"{label} has infinite values in {quote_names(infinite)}. Remove or replace them."
-            )
-        large = [
-            c.name for c in self.columns if c.kind == "number" and np.nanmax(np.abs(c.values), initial=0) > LARGEST
-        ]
-        if large:
-            raise InputError(
-                "values-too-large",
-                f"{label} has values beyond {LARGEST:g} in {quote_names(large)}. Divide them by a large number.",
-            )
+        check_columns({c.name: c.values for c in self.columns if c.kind == "number"}, label)
         if missing == "error":
             self._check_missing(label)
         return self.missing if missing == "drop" else None

@@ -11,6 +11,7 @@ import torch
 
 from tellapart.data import Encoding, Source, read
 from tellapart.data.content import Content, Features, Images, Rows, Table
+from tellapart.data.read import validate
 
 RNG = np.random.default_rng(0)
 VALUES = RNG.integers(0, 3, (24, 2)).astype(float)
@@ -54,9 +55,11 @@ def test_a_row_becomes_no_more_numbers_than_announced(source: Source) -> None:
 
 
 def test_checking_again_changes_nothing(source: Source) -> None:
-    assert source.checked
     gaps = source.content.validate("X", "drop")
     assert gaps is None or not gaps.any()
+    again = validate(source)
+    assert again.content is source.content
+    assert again.notes == source.notes
 
 
 def test_features_stay_features() -> None:

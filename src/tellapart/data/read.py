@@ -314,8 +314,6 @@ def _make_content(opened: Opened, label: str) -> Content:
 
 def validate(source: Source) -> Source:
     """The source once its values are checked, without the rows to be dropped, and with features where wanted."""
-    if source.checked:
-        return source
     options = source.options
     gaps = source.content.validate(source.label, options.missing)
     if gaps is not None and gaps.any():
@@ -331,4 +329,4 @@ def validate(source: Source) -> Source:
     content = source.content
     if options.features is not None:
         content = content.apply(options.features, source.label, options.missing, options.batch_size)
-    return replace(source, content=content, checked=True)
+    return replace(source, content=content)

@@ -35,7 +35,7 @@ class Source:
     numbers
         For each row its position in the user's data, counted from 0 (a header is not counted).
     total
-        How many rows there were before any was dropped or left out; None where that is not known.
+        How many rows the user's data has, to which ``numbers`` count; None where that is not known.
     files
         For each image of a folder its file, as seen from the folder.
     labels
@@ -44,8 +44,6 @@ class Source:
         What was done on the way, for reports: rows dropped, columns left out.
     options
         How it was read.
-    checked
-        Whether its values have been looked at.
     """
 
     content: Content
@@ -56,7 +54,6 @@ class Source:
     labels: Mapping[str, Array] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     options: ReadOptions = field(default_factory=ReadOptions)
-    checked: bool = False
     total: int | None = None
 
     def __post_init__(self) -> None:

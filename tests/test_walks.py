@@ -26,7 +26,7 @@ TO_EACH = {
     "data.formats.__init__.find_format",
     "data.read.open_source",
     "data.read.validate",
-    "data.content.table.Table.validate",
+    "data.content.table.TableContent.validate",
     "data.encoding.Encoding.encode",
 }
 TO_BOTH = {
@@ -156,7 +156,7 @@ TO_A_FILE = {
     "data.formats.__init__.find_format": 1,
     "data.formats.delimited.Delimited.open": 1,
     "data.formats.text.open_bytes": 2,
-    "data.content.table.Table.validate": 1,
+    "data.content.table.TableContent.validate": 1,
     "data.encoding.Encoding.encode": 1,
 }
 

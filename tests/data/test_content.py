@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from tellapart.data import Encoding, Source, read
-from tellapart.data.content import Content, Features, Images, Rows, Table
+from tellapart.data.content import Content, Features, Images, Rows, TableContent
 from tellapart.data.read import validate
 
 RNG = np.random.default_rng(0)
@@ -19,7 +19,7 @@ FRAME = pd.DataFrame({"age": VALUES[:, 0], "town": np.where(VALUES[:, 1] > 1, "U
 
 CONTENTS: dict[str, tuple[type[Content], Callable[[], Source]]] = {
     "rows": (Rows, lambda: read(VALUES)),
-    "table": (Table, lambda: read(FRAME)),
+    "table": (TableContent, lambda: read(FRAME)),
     "images": (Images, lambda: read(RNG.integers(0, 256, (24, 8, 8), dtype=np.uint8))),
     "features": (Features, lambda: read(VALUES, features=lambda rows: rows.sum(1, keepdim=True))),
 }

@@ -46,7 +46,7 @@ class ColumnValues:
 
 
 @dataclass(frozen=True, eq=False)
-class Column:
+class TableColumn:
     """A column of one kind.
 
     Attributes
@@ -83,7 +83,7 @@ class Column:
     remark: str = ""
     problem: str = ""
     how: str = ""
-    texts: Column | None = None
+    texts: TableColumn | None = None
 
     def __len__(self) -> int:
         return len(self.values)
@@ -98,11 +98,11 @@ class Column:
         """How it was read, as a sentence."""
         return Note("column-reading", f"{self.name!r} is {self.remark}.")
 
-    def take(self, rows: Array) -> Column:
+    def take(self, rows: Array) -> TableColumn:
         """Some of the rows."""
         return replace(self, values=self.values[rows], texts=None if self.texts is None else self.texts.take(rows))
 
-    def rounded(self, precision: int) -> Column:
+    def rounded(self, precision: int) -> TableColumn:
         """The same column with numbers in the precision of another; see `round_array`."""
         if self.kind != "number" or precision >= self.precision:
             return self
@@ -119,7 +119,7 @@ class Column:
     def cell(self, i: int) -> str:
         """The value of row ``i`` as text; what is missing is empty.
 
-        >>> Column("age", "number", np.array([4.0, 1 / 3, np.nan])).cell(1)
+        >>> TableColumn("age", "number", np.array([4.0, 1 / 3, np.nan])).cell(1)
         '0.333333'
         """
         value = self.values[i]
@@ -139,7 +139,7 @@ class Column:
         counts = np.bincount(codes[codes >= 0], minlength=len(self.levels))
         return {level: int(count) for level, count in zip(self.levels, counts, strict=True) if count}
 
-    def as_kind(self, kind: ColumnKind) -> Column:
+    def as_kind(self, kind: ColumnKind) -> TableColumn:
         """The same column as another kind, for a column with no value at all, or with yes and no as 1 and 0."""
         if kind == "text":
             return replace(self, kind=kind, values=np.full(len(self), -1, np.int32), texts=None)
@@ -147,7 +147,7 @@ class Column:
         return replace(self, kind=kind, values=values, levels=())
 
 
-def column_from_array(name: str, array: Array, label: str, *, categorical: bool = False) -> Column:
+def column_from_array(name: str, array: Array, label: str, *, categorical: bool = False) -> TableColumn:
     """A column from an array of any type. Numbers mixed with text are text, and so are declared categories.
 
     >>> column_from_array("day", np.array(["2024-01-01", "2024-01-03T12:00"], "datetime64[m]"), "X").values
@@ -157,19 +157,19 @@ def column_from_array(name: str, array: Array, label: str, *, categorical: bool 
     if kind == "O" or kind == "U" or categorical:
         return _from_objects(name, array.astype(object), label, categorical)
     if kind == "b":
-        return Column(name, "boolean", array.astype(np.float64), single=True)
+        return TableColumn(name, "boolean", array.astype(np.float64), single=True)
     if kind in "iuf":
         check_exact(array, f"{label}: column {name!r}")
         bits = precision_of(array.dtype)
-        return Column(name, "number", array.astype(np.float64), single=fits_single(array.dtype), precision=bits)
+        return TableColumn(name, "number", array.astype(np.float64), single=fits_single(array.dtype), precision=bits)
     if kind in "mM" and (kind == "M" or np.datetime_data(array.dtype)[0] not in ("Y", "M")):
-        return Column(name, "date" if kind == "M" else "number", days_from_array(array))
+        return TableColumn(name, "date" if kind == "M" else "number", days_from_array(array))
     raise _unreadable(name, label, str(array.dtype))
 
 
 def column_from_codes(
     name: str, codes: Array, levels: tuple[str, ...], *, categorical: bool = False, how: str = ""
-) -> Column:
+) -> TableColumn:
     """A column of texts that are already numbered (-1: missing); `texts.read_texts` finds out what they say.
 
     Blanks around a text do not count, and a text of blanks is missing: a CSV file cannot say otherwise.
@@ -178,13 +178,13 @@ def column_from_codes(
     place: dict[str, int] = {"": -1}
     merged = [place.setdefault(printable(level.strip(_BLANKS)), len(place) - 1) for level in levels]
     del place[""]
-    return Column(name, "text", np.array([*merged, -1], np.int32)[codes], tuple(place), categorical, how=how)
+    return TableColumn(name, "text", np.array([*merged, -1], np.int32)[codes], tuple(place), categorical, how=how)
 
 
-def as_codes(column: Column, width: int | None) -> Column | None:
+def as_codes(column: TableColumn, width: int | None) -> TableColumn | None:
     """Whole numbers as text, of so many digits if another file has such codes; None where they are no whole numbers.
 
-    >>> as_codes(Column("zip", "number", np.array([80331.0, 1234.0])), 5).levels
+    >>> as_codes(TableColumn("zip", "number", np.array([80331.0, 1234.0])), 5).levels
     ('01234', '80331')
     """
     there = column.values[~column.missing] if column.kind == "number" else np.empty(0)
@@ -195,10 +195,10 @@ def as_codes(column: Column, width: int | None) -> Column | None:
     used, places = np.unique(there, return_inverse=True)
     codes = np.full(len(column), -1, np.int32)
     codes[~column.missing] = places.reshape(-1)
-    return Column(column.name, "text", codes, tuple(f"{int(value):0{width or 0}d}" for value in used))
+    return TableColumn(column.name, "text", codes, tuple(f"{int(value):0{width or 0}d}" for value in used))
 
 
-def concatenate_columns(parts: Sequence[Column]) -> Column:
+def concatenate_columns(parts: Sequence[TableColumn]) -> TableColumn:
     """Columns of one kind below each other."""
     if len(parts) == 1:
         return parts[0]
@@ -241,7 +241,7 @@ def count_missing(values: Any) -> int:
     return sum(map(is_missing, np.asarray(values, object).reshape(-1).tolist()))
 
 
-def _from_objects(name: str, array: Array, label: str, categorical: bool) -> Column:
+def _from_objects(name: str, array: Array, label: str, categorical: bool) -> TableColumn:
     there = np.fromiter((not is_missing(value) for value in array), bool, len(array))
     present = array[there]
     types = {type(value) for value in present}
@@ -249,10 +249,10 @@ def _from_objects(name: str, array: Array, label: str, categorical: bool) -> Col
     if nested is not None:
         raise _unreadable(name, label, nested.__name__)
 
-    def column_of(kind: ColumnKind, values: list[float]) -> Column:
+    def column_of(kind: ColumnKind, values: list[float]) -> TableColumn:
         column = np.full(len(array), np.nan)
         column[there] = values
-        return Column(name, kind, column, single=kind == "boolean")
+        return TableColumn(name, kind, column, single=kind == "boolean")
 
     def all_are(*kinds: type) -> bool:
         return not categorical and all(issubclass(kind, kinds) for kind in types)

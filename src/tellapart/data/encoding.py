@@ -12,7 +12,7 @@ import torch
 
 from .._util.errors import InputError
 from .arrays import Array, float_type
-from .columns import Column
+from .columns import TableColumn
 from .limits import check_memory
 from .names import unique_names
 from .sample import Kind, Sample, positions
@@ -141,7 +141,7 @@ class Encoding:
 
     @classmethod
     def fit_columns(
-        cls, tables: tuple[Sequence[Column], Sequence[Column]], rows: tuple[Array, Array], standardise: bool
+        cls, tables: tuple[Sequence[TableColumn], Sequence[TableColumn]], rows: tuple[Array, Array], standardise: bool
     ) -> Encoding:
         """How the columns of two tables become numbers."""
         parts: list[Numbers | Levels] = []

@@ -1,4 +1,4 @@
-"""DataFrames of every library, through narwhals, as a `Table`."""
+"""DataFrames of every library, through narwhals, as a `TableContent`."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from .._util.errors import InputTypeError
 from .._util.extras import extra
 from .._util.text import printable, shorten
 from .arrays import Array
-from .columns import Column, column_from_array, column_from_codes
-from .content import Table
+from .columns import TableColumn, column_from_array, column_from_codes
+from .content import TableContent
 from .names import select_columns, unique_names
 from .vectors import count_numbers, holds_vectors, split_vectors
 
@@ -43,12 +43,12 @@ def open_frame(
     return frame.collect() if lazy else frame
 
 
-def table_from_frame(frame: Any, label: str) -> Table:
+def table_from_frame(frame: Any, label: str) -> TableContent:
     """The columns of a narwhals DataFrame, or of what narwhals takes for one."""
     narwhals = extra("narwhals", group="tables", what="Reading DataFrames")
     frame = frame if isinstance(frame, narwhals.DataFrame) else open_frame(frame, label)
     shown = unique_names(shorten(printable(name), _LONGEST_NAME) for name in frame.columns)
-    columns: list[Column] = []
+    columns: list[TableColumn] = []
     for name, given in zip(shown, frame.columns, strict=True):
         series = frame[given]
         if holds_vectors(narwhals, series):
@@ -56,7 +56,7 @@ def table_from_frame(frame: Any, label: str) -> Table:
         else:
             columns.append(_column(narwhals, name, series, label))
     names = unique_names(column.name for column in columns)
-    return Table(tuple(replace(column, name=name) for column, name in zip(columns, names, strict=True)))
+    return TableContent(tuple(replace(column, name=name) for column, name in zip(columns, names, strict=True)))
 
 
 def frame_width(frame: Any) -> int:
@@ -107,14 +107,14 @@ def _as_arrow(data: Any) -> Any:
     return table
 
 
-def _column(narwhals: Any, name: str, series: Any, label: str) -> Column:
+def _column(narwhals: Any, name: str, series: Any, label: str) -> TableColumn:
     dtype = series.dtype
     categorical = dtype in (narwhals.Categorical, narwhals.Enum)
     if categorical or dtype == narwhals.String:
         codes, levels = _number_texts(narwhals, series)
         if levels or categorical:
             return column_from_codes(name, codes, levels, categorical=categorical)
-        return Column(name, "number", np.full(len(series), np.nan), single=True)  # nothing has no type
+        return TableColumn(name, "number", np.full(len(series), np.nan), single=True)  # nothing has no type
     if dtype.is_nested() or dtype == narwhals.Binary:
         raise InputTypeError(
             "unreadable-column",
@@ -128,11 +128,11 @@ def _column(narwhals: Any, name: str, series: Any, label: str) -> Column:
     if dtype == narwhals.Boolean and array.dtype.kind != "b":
         gaps = series.is_null().to_numpy()
         values = np.where(gaps, np.nan, np.where(gaps, False, array).astype(np.float64))
-        return Column(name, "boolean", values, single=True)
+        return TableColumn(name, "boolean", values, single=True)
     return column_from_array(name, array, label)
 
 
-def _whole_numbers(narwhals: Any, name: str, series: Any, label: str) -> Column:
+def _whole_numbers(narwhals: Any, name: str, series: Any, label: str) -> TableColumn:
     """Whole numbers, of which those that are missing must not make floats of the others before these are checked."""
     if series.dtype in (narwhals.Int128, narwhals.UInt128):  # which NumPy has not
         return column_from_array(name, np.array(series.to_list(), object), label)

@@ -127,7 +127,7 @@ class Reindexed(Lazy):
         return found
 
 
-class Paired(Lazy):
+class PairedRows(Lazy):
     """Pairs of rows, those of one sample with those of another."""
 
     def __init__(self, first: Points, second: Points) -> None:
@@ -171,7 +171,7 @@ def check_unchanged(*samples: Points) -> None:
             points.store.check_unchanged()
         elif isinstance(points, Reindexed):
             check_unchanged(*points.parts)
-        elif isinstance(points, Paired):
+        elif isinstance(points, PairedRows):
             check_unchanged(*points.sides)
 
 

@@ -27,7 +27,7 @@ import numpy as np
 
 from .._util.errors import InputError
 from .arrays import Array
-from .columns import Column, ColumnKind, concatenate_columns
+from .columns import ColumnKind, TableColumn, concatenate_columns
 from .dates import is_iso_date
 from .features import NGRAMS
 from .names import quote_names
@@ -81,17 +81,17 @@ class Profile:
 
     Examples
     --------
-    >>> column = Column("order", "number", np.arange(100000.0, 100040.0))
+    >>> column = TableColumn("order", "number", np.arange(100000.0, 100040.0))
     >>> Profile((column,), (20, 20)).why_left_out.text
     "'order' numbers the rows (100000 to 100039)."
     >>> Profile((replace(column, name="price", values=column.values**2),), (20, 20)).why_left_out
     """
 
-    parts: tuple[Column, ...]
+    parts: tuple[TableColumn, ...]
     sizes: tuple[int, ...]
 
     @property
-    def column(self) -> Column:
+    def column(self) -> TableColumn:
         """The rows of all samples. It is not kept, for it may be large."""
         return concatenate_columns(self.parts)
 
@@ -119,7 +119,7 @@ class Profile:
         """The few texts in a column that otherwise holds numbers or dates; None where there are none.
 
         >>> ages = ("31", "47", "?", *map(str, range(100, 140)))
-        >>> Profile((Column("age", "text", np.arange(43), ages),), (43,)).strays
+        >>> Profile((TableColumn("age", "text", np.arange(43), ages),), (43,)).strays
         Strays(rows=array([2]), kind='number')
         """
         if self.kind != "text" or self.parts[0].categorical:
@@ -222,7 +222,7 @@ def _check_reading(profile: Profile, sources: Sequence[Source]) -> None:
     )
 
 
-def _free_text(sources: Sequence[Source], columns: Sequence[Column]) -> InputError:
+def _free_text(sources: Sequence[Source], columns: Sequence[TableColumn]) -> InputError:
     """What to say of columns of free text that are to be compared."""
     names = [column.name for column in columns]
     has = "has" if len(sources) == 1 else "have"
@@ -261,14 +261,14 @@ def _is_counter(values: Array, counts: Array, sizes: Sequence[int]) -> bool:
     return bool(follow.all()) and counts.tolist() == expected
 
 
-def _show(column: Column, value: float) -> str:
+def _show(column: TableColumn, value: float) -> str:
     return replace(column, values=np.array([value]), texts=None).cell(0)
 
 
-def describe_texts(column: Column) -> str:
+def describe_texts(column: TableColumn) -> str:
     """How many different texts a column has.
 
-    >>> describe_texts(Column("c", "text", np.array([0, 1, 1, -1]), ("a", "b")))
+    >>> describe_texts(TableColumn("c", "text", np.array([0, 1, 1, -1]), ("a", "b")))
     '2 different texts in 3 rows'
     """
     rows = int(np.count_nonzero(~column.missing))

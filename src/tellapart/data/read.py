@@ -13,8 +13,8 @@ from torch import Tensor
 from .._util.errors import InputError, Note
 from .._util.rng import RNG
 from .arrays import as_array, check_exact, check_rows
-from .columns import Column
-from .content import Content, Rows, Table
+from .columns import TableColumn
+from .content import Content, Rows, TableContent
 from .content.images import as_images
 from .formats import Opened
 from .formats.delimited import Delimited
@@ -138,7 +138,7 @@ def read_like(source: Source, data: Any, name: str) -> Source:
         for column in found.content.columns
     )
     if columns:
-        table = Table(columns)
+        table = TableContent(columns)
         found = replace(found, content=table, notes=(*found.notes, *table.notes(False)))
     return _check_alone(_choose_content(found, options, options.drop))
 
@@ -226,7 +226,7 @@ def keep_pairs(x: Source, y: Source) -> tuple[Source, Source]:
     return kept[0], kept[1]
 
 
-def _reread(location: Location, source: Source, names: tuple[str, ...]) -> dict[str, Column] | None:
+def _reread(location: Location, source: Source, names: tuple[str, ...]) -> dict[str, TableColumn] | None:
     """Columns of a file of text as they are written there; None where the source is something else."""
     if isinstance(location.data, Source):
         if not source.origin:

@@ -13,8 +13,8 @@ from torch import Tensor
 
 from .._util.errors import InputError, Note, note_after
 from .arrays import Array
-from .columns import Column
-from .content import Content, Deviation, Layout, align_rows_to, align_to, name_columns
+from .columns import TableColumn
+from .content import Content, Deviation, ReferenceColumns, align_rows_to, align_to, name_columns
 from .content.alignment import REMEMBERED, check_width
 from .encoding import Encoding
 from .lazy import Points
@@ -82,7 +82,7 @@ class Schema:
     wanted, dropped
         The columns that were asked for, if they were, and those that were left out: others than these are no news.
     written
-        How numbers and dates are written that were text (`Column.how`). Batches are read in the same way.
+        How numbers and dates are written that were text (`TableColumn.how`). Batches are read in the same way.
     """
 
     kind: Kind
@@ -277,11 +277,11 @@ class Schema:
             raise InputError("damaged-file", "What it says of its columns does not fit together.")
 
     @property
-    def layout(self) -> Layout:
+    def layout(self) -> ReferenceColumns:
         """What batches are aligned to."""
-        return Layout(self.columns, self.kinds, self.texts, self.written, self.wanted, self.dropped)
+        return ReferenceColumns(self.columns, self.kinds, self.texts, self.written, self.wanted, self.dropped)
 
-    def _read_columns(self, columns: Sequence[Column], label: str) -> list[Column]:
+    def _read_columns(self, columns: Sequence[TableColumn], label: str) -> list[TableColumn]:
         """The columns of a batch, those that the reference has read as there."""
         kinds = dict(zip(self.columns, self.kinds, strict=True))
         return [

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from .._util.text import printable
 from .arrays import Array
-from .columns import Column, ColumnValues
+from .columns import ColumnValues, TableColumn
 from .content import Content
 from .options import ReadOptions
 from .sample import Kind, positions
@@ -84,7 +84,7 @@ class Source:
         """What a function of the rows gave, where that is compared instead of the rows."""
         return self.content.features
 
-    def column(self, name: str) -> Column | None:
+    def column(self, name: str) -> TableColumn | None:
         """The values of a column that is compared, as they came; None where there is no such column."""
         return self.content.column(name)
 

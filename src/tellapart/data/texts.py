@@ -14,15 +14,15 @@ from typing import NamedTuple
 import numpy as np
 
 from .arrays import check_whole
-from .columns import Column, ColumnKind, as_codes
-from .content import Table
+from .columns import ColumnKind, TableColumn, as_codes
+from .content import TableContent
 from .dates import is_iso_date, parse_iso_date
 from .profile import MANY_TEXTS
 from .source import Source
 from .written import code_width, looks_like, read_written
 
 #: Reads columns of the k-th source again, as text; None where they were not text.
-Reread = Callable[[int, tuple[str, ...]], "dict[str, Column] | None"]
+Reread = Callable[[int, tuple[str, ...]], "dict[str, TableColumn] | None"]
 
 #: What programs write where a number is missing, in lower case.
 _MISSING = {"na", "n/a", "#n/a", "#na", "<na>", "nan", "-nan", "null", "none", "nat"}
@@ -47,7 +47,7 @@ def read_texts(sources: Sequence[Source], reread: Reread | None = None) -> tuple
     if other samples have texts in that column that are not plain numbers.
     """
     given = [{column.name: column for column in source.content.columns} for source in sources]
-    found: list[dict[str, Column]] = [{} for _ in sources]
+    found: list[dict[str, TableColumn]] = [{} for _ in sources]
 
     def read(names: Iterable[str]) -> None:
         for name in names:
@@ -75,12 +75,12 @@ def read_texts(sources: Sequence[Source], reread: Reread | None = None) -> tuple
     )
 
 
-def read_columns(columns: Sequence[Column], labels: Sequence[str]) -> list[Column]:
+def read_columns(columns: Sequence[TableColumn], labels: Sequence[str]) -> list[TableColumn]:
     """The column of each sample, of one kind where they can be: texts are read, and what has no value has no kind.
 
     ``labels`` are what to call the samples in errors.
 
-    >>> short, long = (Column("v", "text", np.array([0, 1]), levels) for levels in (("1.5", "2"), ("1,5", "2,25")))
+    >>> short, long = (TableColumn("v", "text", np.array([0, 1]), levels) for levels in (("1.5", "2"), ("1,5", "2,25")))
     >>> [column.kind for column in read_columns([short, long], "XY")], read_columns([long], "X")[0].values.tolist()
     (['text', 'text'], [1.5, 2.25])
     """
@@ -96,7 +96,7 @@ def read_columns(columns: Sequence[Column], labels: Sequence[str]) -> list[Colum
     return [column if column.kind == kind else column.as_kind(kind) for column in columns]
 
 
-def read_like(column: Column, kind: str, how: str, label: str, known: Sequence[str] = ()) -> Column:
+def read_like(column: TableColumn, kind: str, how: str, label: str, known: Sequence[str] = ()) -> TableColumn:
     """A column of further rows, read as the one before was: a batch alone may be understood otherwise.
 
     Parameters
@@ -104,7 +104,7 @@ def read_like(column: Column, kind: str, how: str, label: str, known: Sequence[s
     column
         The column as it came.
     kind, how
-        What the one before holds, and how it was written (`Column.how`).
+        What the one before holds, and how it was written (`TableColumn.how`).
     label
         What to call the further rows in errors.
     known
@@ -124,11 +124,11 @@ def read_like(column: Column, kind: str, how: str, label: str, known: Sequence[s
     return column
 
 
-def _is_text(column: Column) -> bool:
+def _is_text(column: TableColumn) -> bool:
     return column.kind == "text" or column.texts is not None
 
 
-def _used_levels(columns: Sequence[Column]) -> list[str]:
+def _used_levels(columns: Sequence[TableColumn]) -> list[str]:
     """The different texts that occur in some columns."""
     return list(dict.fromkeys(level for column in columns for level in column.used_levels()))
 
@@ -160,7 +160,7 @@ def _read_levels(levels: Sequence[str], how: str | None = None) -> _Reading:
     return _Reading("text", {}, "", remark, written.problem if written is not None else "")
 
 
-def _read_pooled(texts: Sequence[Column]) -> _Reading:
+def _read_pooled(texts: Sequence[TableColumn]) -> _Reading:
     """What columns of text say together; where that may be two things, the way in which their files write decides."""
     levels, ways = _used_levels(texts), {column.how for column in texts}
     reading = _read_levels(levels)
@@ -171,7 +171,9 @@ def _read_pooled(texts: Sequence[Column]) -> _Reading:
     return (known._replace(remark="") if known.how == way else known) if known.values else reading
 
 
-def _read_together(columns: Sequence[Column], texts: Sequence[Column], labels: Sequence[str]) -> list[Column]:
+def _read_together(
+    columns: Sequence[TableColumn], texts: Sequence[TableColumn], labels: Sequence[str]
+) -> list[TableColumn]:
     declared = any(column.categorical for column in texts)
     reading = _Reading("text", {}) if declared else _read_pooled(texts)
     if reading.kind == "text":
@@ -190,7 +192,7 @@ def _read_together(columns: Sequence[Column], texts: Sequence[Column], labels: S
     ]
 
 
-def _take_values(column: Column, reading: _Reading, label: str) -> Column:
+def _take_values(column: TableColumn, reading: _Reading, label: str) -> TableColumn:
     """A column of texts with the values that these say."""
     if reading.kind == "text":
         return replace(column, remark=reading.remark, problem=reading.problem)
@@ -207,7 +209,7 @@ def _take_values(column: Column, reading: _Reading, label: str) -> Column:
         remark = f"{gaps}, and {remark}" if remark else gaps
     values = np.array([*(reading.values.get(level, np.nan) for level in column.levels), np.nan])[column.values]
     single = reading.kind == "boolean"
-    return Column(
+    return TableColumn(
         column.name,
         reading.kind,
         values,
@@ -223,7 +225,7 @@ def _is_whole(text: str) -> bool:
     return digits.isdecimal() and digits.isascii() and len(digits) < 400
 
 
-def _as_text(column: Column, texts: Sequence[Column], declared: bool, reading: _Reading) -> Column:
+def _as_text(column: TableColumn, texts: Sequence[TableColumn], declared: bool, reading: _Reading) -> TableColumn:
     """A column next to others of text: whole numbers are codes or categories where these are."""
     if column.kind == "text":
         return replace(column, categorical=declared, remark=reading.remark, problem=reading.problem)
@@ -238,14 +240,14 @@ def _as_text(column: Column, texts: Sequence[Column], declared: bool, reading: _
     return (as_codes(column, None) or column) if numbers and few else column
 
 
-def _is_odd_text(given: Column, column: Column) -> bool:
+def _is_odd_text(given: TableColumn, column: TableColumn) -> bool:
     """Whether a column came as texts that are not plain numbers, nor yes and no."""
     return _is_text(given) and not given.missing.all() and column.kind != "boolean" and column.how != "plain"
 
 
-def _with_columns(source: Source, columns: tuple[Column, ...]) -> Source:
+def _with_columns(source: Source, columns: tuple[TableColumn, ...]) -> Source:
     """The source with columns that were read, and notes on how."""
     before = {column.note for column in source.content.columns}
     notes = [note for note in source.notes if note not in before]
-    table = Table(columns)
+    table = TableContent(columns)
     return replace(source, content=table, notes=(*notes, *table.notes(False)))

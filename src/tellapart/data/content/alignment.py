@@ -1,7 +1,7 @@
 """Contents that can be compared: columns brought into one order, and sizes, precision and ranges together.
 
 `align` does so for two samples, of which neither decides; what differs is an error. `align_to` does so for a batch and
-the columns of a reference (`Layout`); what differs is counted.
+the columns of a reference (`ReferenceColumns`); what differs is counted.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._util.errors import InputError, Note
-from ..columns import Column, column_from_array
+from ..columns import TableColumn, column_from_array
 from ..names import quote_names
 from ..precision import coarsest, precision_of, round_array
 from ..vectors import vector_lengths, whole_column
@@ -23,7 +23,7 @@ from .base import Content
 from .features import Features
 from .images import Images, format_sides, know_white, match_ranges
 from .rows import Rows
-from .table import Table
+from .table import TableContent
 
 _GREY = Note("grey-images", "Its images are grey and are compared as coloured ones.")
 
@@ -52,7 +52,7 @@ class Deviation:
     description: str
 
 
-class Layout(NamedTuple):
+class ReferenceColumns(NamedTuple):
     """The columns of a reference.
 
     Attributes
@@ -62,7 +62,7 @@ class Layout(NamedTuple):
     texts
         Of columns of text, the texts that occurred, at most `REMEMBERED` of them.
     written
-        How numbers and dates are written that were text (`Column.how`).
+        How numbers and dates are written that were text (`TableColumn.how`).
     wanted, dropped
         The columns that were asked for, if they were, and those that were left out: others than these are no news.
     """
@@ -99,7 +99,7 @@ def check_comparable(a: Content, b: Content, labels: tuple[str, str]) -> None:
         raise _images_and_others(a, b, labels)
     elif isinstance(b, Images):
         raise _images_and_others(b, a, labels[::-1])
-    elif isinstance(a, Table) and isinstance(b, Table):
+    elif isinstance(a, TableContent) and isinstance(b, TableContent):
         check_same_columns(a.names, b.names, labels)
     else:
         for content, label, other in ((a, *labels), (b, *labels[::-1])):
@@ -124,20 +124,20 @@ def align(a: Content, b: Content, labels: tuple[str, str]) -> Aligned:
     """
     if isinstance(a, Features) and isinstance(b, Features):
         return _align_features(a, b, labels)
-    if isinstance(a, Table) and isinstance(b, Table):
+    if isinstance(a, TableContent) and isinstance(b, TableContent):
         return _align_tables(a, b, labels)
     if isinstance(a, Images) and isinstance(b, Images):
         return _align_images(a, b)
     return _align_rows(a, b)
 
 
-def align_to(columns: Sequence[Column], layout: Layout) -> tuple[Table, list[Deviation]]:
+def align_to(columns: Sequence[TableColumn], layout: ReferenceColumns) -> tuple[TableContent, list[Deviation]]:
     """The columns of a batch in the order and of the types of a reference, and where they deviate."""
     rows = len(columns[0])
     places, new = order_names(layout.names, [column.name for column in columns])
     found, deviations = [], []
     for name, kind, place in zip(layout.names, layout.kinds, places, strict=True):
-        column = Column(name, "number", np.full(rows, np.nan)) if place is None else columns[place]
+        column = TableColumn(name, "number", np.full(rows, np.nan)) if place is None else columns[place]
         if place is None:
             deviations.append(Deviation("missing column", name, rows, f"the column {name!r} is missing."))
         elif _types_differ(column, kind):
@@ -159,10 +159,10 @@ def align_to(columns: Sequence[Column], layout: Layout) -> tuple[Table, list[Dev
     if new:
         words = f"columns that the reference has not are left out: {quote_names(new, 5)}."
         deviations.append(Deviation("new column", ", ".join(new), rows, words))
-    return Table(tuple(found)), deviations
+    return TableContent(tuple(found)), deviations
 
 
-def name_columns(content: Content, layout: Layout, label: str) -> tuple[Column, ...]:
+def name_columns(content: Content, layout: ReferenceColumns, label: str) -> tuple[TableColumn, ...]:
     """The columns of a batch; those of an array have the names of the reference's."""
     if content.columns:
         return content.columns
@@ -174,7 +174,7 @@ def name_columns(content: Content, layout: Layout, label: str) -> tuple[Column, 
     return tuple(column_from_array(name, values[:, k], name) for k, name in enumerate(layout.names))
 
 
-def align_rows_to(content: Content, layout: Layout, label: str) -> Rows:
+def align_rows_to(content: Content, layout: ReferenceColumns, label: str) -> Rows:
     """Numbers by name, where there are columns with the names of those of a reference, and else by position."""
     by_name = bool(content.columns) or layout.wanted is not None or bool(layout.dropped)
     places, new = order_names(layout.names, content.names)
@@ -212,12 +212,12 @@ def order_names(names: Sequence[str], others: Sequence[str]) -> tuple[list[int |
     return [places.get(name) for name in names], [name for name in others if name not in known]
 
 
-def _types_differ(column: Column, kind: str) -> bool:
+def _types_differ(column: TableColumn, kind: str) -> bool:
     """Whether a column holds something else than another; yes and no are 1 and 0, and what is missing has no type."""
     return column.kind != kind and not column.missing.all() and {column.kind, kind} != {"boolean", "number"}
 
 
-def _as_kind(column: Column, kind: str, how: str) -> Column:
+def _as_kind(column: TableColumn, kind: str, how: str) -> TableColumn:
     """A column as the type that the reference has, text in the way it is written there; what cannot be is missing."""
     if column.kind == kind:
         return column
@@ -225,11 +225,11 @@ def _as_kind(column: Column, kind: str, how: str) -> Column:
         cells = np.array([column.cell(i) or None for i in range(len(column))], object)
         return column_from_array(column.name, cells, column.name, categorical=True)
     if "date" in (column.kind, kind) and column.kind != "text":  # days since 1970 are no measurement, nor is one a day
-        return Column(column.name, kind, np.full(len(column), np.nan))  # type: ignore[arg-type]
+        return TableColumn(column.name, kind, np.full(len(column), np.nan))  # type: ignore[arg-type]
     if column.kind != "text":
         return replace(column, kind=kind)  # type: ignore[arg-type]
     numbers = np.array([*(_number(level, how) for level in column.levels), np.nan])
-    return Column(column.name, kind, numbers[column.values])  # type: ignore[arg-type]
+    return TableColumn(column.name, kind, numbers[column.values])  # type: ignore[arg-type]
 
 
 def _number(text: str, how: str) -> float:
@@ -242,13 +242,13 @@ def _number(text: str, how: str) -> float:
 
 def _images_and_others(images: Images, other: Content, labels: tuple[str, str]) -> InputError:
     sides, columns = format_sides(images.shape), len(other.names)
-    if isinstance(other, Table) and columns != math.prod(images.shape):
+    if isinstance(other, TableContent) and columns != math.prod(images.shape):
         return InputError(
             "kinds-differ",
             f"{labels[0]} holds images of {sides}, and {labels[1]} is a table of "
             f"{columns} columns: they cannot be compared. Give images twice, or two tables.",
         )
-    what = "table" if isinstance(other, Table) else f"list of rows of {columns} numbers"
+    what = "table" if isinstance(other, TableContent) else f"list of rows of {columns} numbers"
     return InputError(
         "kinds-differ",
         f"{labels[0]} holds images of {sides} and {labels[1]} a {what}, which cannot be compared.",
@@ -329,11 +329,11 @@ def _align_rows(a: Content, b: Content) -> Aligned:
 def _as_rows(content: Content) -> Rows:
     if isinstance(content, Rows):
         return content
-    assert isinstance(content, Table)
+    assert isinstance(content, TableContent)
     return Rows(content.numbers(None, ""), content.names, from_table=True, stored=content.precision)
 
 
-def _align_tables(a: Table, b: Table, labels: tuple[str, str]) -> Aligned:
+def _align_tables(a: TableContent, b: TableContent, labels: tuple[str, str]) -> Aligned:
     places, _ = order_names(a.names, b.names)
     firsts, seconds, differ = [], [], []
     for first, place in zip(a.columns, places, strict=True):
@@ -352,7 +352,7 @@ def _align_tables(a: Table, b: Table, labels: tuple[str, str]) -> Aligned:
             "Correct these values, or leave the columns out with {drop}.",
             drop=...,
         )
-    return Aligned((Table(tuple(firsts)), Table(tuple(seconds))))
+    return Aligned((TableContent(tuple(firsts)), TableContent(tuple(seconds))))
 
 
 def _align_images(a: Images, b: Images) -> Aligned:
@@ -366,7 +366,7 @@ def _align_images(a: Images, b: Images) -> Aligned:
     return Aligned(match_ranges(a, b), notes)
 
 
-def _give_example(column: Column) -> str:
+def _give_example(column: TableColumn) -> str:
     """The kind of a column, with a value that explains it."""
     i = int(np.flatnonzero(~column.missing)[0])
     return f"{column.kind} such as {column.cell(i)[:30]!r}"

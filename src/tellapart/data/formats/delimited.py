@@ -19,7 +19,7 @@ from ..._util.extras import extra
 from ..._util.memory import available_memory
 from ..._util.text import printable
 from ..arrays import Array
-from ..content import Table
+from ..content import TableContent
 from ..frames import table_from_frame
 from ..names import select_columns, unique_names
 from ..profile import is_row_number
@@ -119,10 +119,10 @@ def _read(pandas: Any, request: Request, start: bytes, encoding: str) -> Opened:
     frame.columns = [names[k] for k in frame.columns]
     table, notes = table_from_frame(frame, request.label), ((LATIN_NOTE,) if encoding == "latin-1" else ())
     if layout.decimal == ",":  # which `texts` cannot know
-        table = Table(tuple(replace(c, how=",") if c.kind == "text" else c for c in table.columns))
+        table = TableContent(tuple(replace(c, how=",") if c.kind == "text" else c for c in table.columns))
     unnamed = layout.header and not layout.first[0].strip() and keep[0] == 0 and len(keep) > 1
     if unnamed and is_row_number(read_columns(table.columns[:1], [request.label])[0].values):
-        table = Table(table.columns[1:])
+        table = TableContent(table.columns[1:])
         text = "The first column has no name and numbers the rows: it is left out."
         notes = (*notes, Note("column-left-out", text))
     return Opened(table, numbers, notes=notes)

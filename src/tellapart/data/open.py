@@ -13,16 +13,16 @@ from .._util.errors import InputError, note_after
 from .._util.text import printable
 from .arrays import Array
 from .content.images import LOOKED_AT, looks_like_images, note_odd_pixels
-from .encoding import Encoding, Standardise
+from .encoding import Encoding, Standardise, encode_numbers, encode_pair
 from .finite import check_values
 from .lazy import Lazy, Points
 from .locate import Location, locate
+from .matching import keep_pairs, match_sources
 from .notices import Keep, Notice, check_known, columns_left_out, find_notices, note_left_out, note_reordered_columns
 from .options import ReadOptions
-from .pairs import encode_numbers, encode_pair
 from .points import agree, check_alike, is_pinned, open_memory, open_rows, to_common_type
 from .profile import check_texts, pool_columns
-from .read import keep_pairs, match_sources, open_together, read_source, validate
+from .read import open_together, read_source, validate
 from .sample import Sample
 from .samples import Samples, Variable, encoded_variables, plain_variables
 from .source import Source

@@ -31,8 +31,8 @@ from .columns import ColumnKind, TableColumn, concatenate_columns
 from .dates import is_iso_date
 from .features import NGRAMS
 from .names import quote_names
+from .numerals import are_codes, looks_like
 from .source import Source
-from .written import are_codes, looks_like
 
 WhyLeftOut: TypeAlias = Literal["constant", "free text", "date", "identifier"]
 

@@ -21,7 +21,7 @@ from .formats.delimited import Delimited
 from .labels import take_labels
 from .lazy import Lazy
 from .locate import Location, locate
-from .matching import check_schema, match_checked
+from .matching import check_schema, match_sources
 from .options import Missing, ReadOptions, check_options
 from .profile import check_texts, pool_columns
 from .sampling import choose_rows
@@ -186,44 +186,6 @@ def open_together(
         for other in sources[1:]:
             check_schema(sources[0], other)
     return sources
-
-
-def match_sources(sources: Sequence[Source]) -> list[Source]:
-    """What `open_together` gave, with values that are checked, and matched."""
-    if any(source.options.by_features for source in sources):
-        for other in sources[1:]:
-            check_schema(sources[0], other)
-    if len(sources) == 2:
-        return list(match_checked(sources[0], sources[1]))
-    first = sources[0]
-    for other in sources[1:]:
-        first = match_checked(first, other)[0]
-    return [first, *(match_checked(first, other)[1] for other in sources[1:])]
-
-
-def keep_pairs(x: Source, y: Source) -> tuple[Source, Source]:
-    """Rows whose partner is there too, where row i of one sample belongs to row i of the other."""
-    if x.total != y.total and x.total is not None and y.total is not None:
-        raise InputError(
-            "unequal-pairs",
-            f"{x.label} has {x.total} rows and {y.label} has {y.total}, so their rows are not pairs.",
-            "Leave out {paired}, or give both the same rows.",
-            paired=True,
-        )
-    if np.array_equal(x.numbers, y.numbers):
-        return x, y
-    both, of_x, of_y = np.intersect1d(x.numbers, y.numbers, return_indices=True)
-    if not len(both):
-        raise InputError(
-            "no-rows-left", f"No row of {x.label} has its partner in {y.label}: all were dropped or left out."
-        )
-    kept = []
-    for source, places in ((x, of_x), (y, of_y)):
-        lost = len(source) - len(both)
-        text = f"{lost} {'row was' if lost == 1 else 'rows were'} left out because the other of the pair was."
-        note = (Note("rows-dropped", text),)
-        kept.append(replace(source.take(places), notes=(*source.notes, *(note if lost else ()))))
-    return kept[0], kept[1]
 
 
 def _reread(location: Location, source: Source, names: tuple[str, ...]) -> dict[str, TableColumn] | None:

@@ -17,9 +17,9 @@ from .arrays import check_whole
 from .columns import ColumnKind, TableColumn, as_codes
 from .content import TableContent
 from .dates import is_iso_date, parse_iso_date
+from .numerals import code_width, looks_like, read_written
 from .profile import MANY_TEXTS
 from .source import Source
-from .written import code_width, looks_like, read_written
 
 #: Reads columns of the k-th source again, as text; None where they were not text.
 Reread = Callable[[int, tuple[str, ...]], "dict[str, TableColumn] | None"]

@@ -16,9 +16,9 @@ import numpy as np
 from ..._util.errors import InputError, Note
 from ..columns import TableColumn, column_from_array
 from ..names import quote_names
+from ..numerals import code_width, read_written
 from ..precision import coarsest, precision_of, round_array
 from ..vectors import vector_lengths, whole_column
-from ..written import code_width, read_written
 from .base import Content
 from .features import Features
 from .images import Images, format_sides, know_white, match_ranges

@@ -20,12 +20,12 @@ from ..._util.memory import available_memory
 from ..._util.text import printable
 from ..arrays import Array
 from ..content import TableContent
-from ..frames import table_from_frame
 from ..names import select_columns, unique_names
 from ..profile import is_row_number
 from ..sampling import sample_stream
 from ..texts import read_columns
 from .base import FileFormat, Opened, Request
+from .frames import table_from_frame
 from .text import LATIN_NOTE, BoundedStream, decode_head, is_zipped, measure_text, open_bytes, read_head
 
 #: Memory that a cell takes while it is read, beside its text (as measured).

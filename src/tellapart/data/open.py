@@ -22,7 +22,7 @@ from .notices import Keep, Notice, check_known, columns_left_out, find_notices, 
 from .options import ReadOptions
 from .points import agree, check_alike, is_pinned, open_memory, open_rows, to_common_type
 from .profile import check_texts, pool_columns
-from .read import open_together, read_source, validate
+from .read import open_together, read_source, validate_read
 from .sample import Sample
 from .samples import Samples, Variable, encoded_variables, plain_variables
 from .source import Source
@@ -255,7 +255,7 @@ def open_samples(
     if out:
         sources = tuple(_leave_out(source, out) for source in sources)
     check_texts(sources, profiles)
-    matched = match_sources([validate(source) for source in sources])
+    matched = match_sources(validate_read(sources, located))
     if paired:
         matched = list(keep_pairs(matched[0], matched[1]))
     own = {kind: tuple(source.labels[kind] for source in matched) for kind in columns}

@@ -162,7 +162,7 @@ def read_pair(X: Any, Y: Any, names: tuple[str, str] = ("X", "Y"), **reading: An
     located = [locate(data, name) for data, name in zip((X, Y), names, strict=True)]
     sources = open_together(located, check_options(**reading))
     check_texts(sources, pool_columns(sources))
-    x, y = match_sources([validate(source) for source in sources])
+    x, y = match_sources(validate_read(sources, located))
     return x, y
 
 
@@ -175,8 +175,8 @@ def open_together(
     """
     wanted = options.with_labels(labels.values()) if labels else options
     opened = [replace(open_source(location, wanted), name=location.name) for location in located]
-    opened = read_texts(opened, lambda k, names: _reread(located[k], opened[k], names))
-    labelled = [take_labels(source, labels) for source in opened]
+    agreed = read_texts(opened, lambda k, names: _reread(located[k], opened[k], names))
+    labelled = [take_labels(source, labels) for source in agreed]
     rest = options.without(labels.values()) if labels else options
     sources = tuple(
         source if isinstance(location.data, Source) else _choose_content(source, rest, wanted.drop)
@@ -272,6 +272,14 @@ def _make_content(opened: Opened, label: str) -> Content:
     check_exact(values, label)
     images = as_images(values, label) if values.ndim > 2 else None
     return images or Rows(values.reshape(len(values), -1), opened.names, stored=opened.precision)
+
+
+def validate_read(sources: Sequence[Source], located: Sequence[Location]) -> list[Source]:
+    """The sources once the values of those that were read are checked; a `Source` of the user was checked before."""
+    return [
+        source if isinstance(location.data, Source) else validate(source)
+        for source, location in zip(sources, located, strict=True)
+    ]
 
 
 def validate(source: Source) -> Source:

@@ -25,7 +25,7 @@ from torch.utils.data import DataLoader, TensorDataset
 from tellapart import datasets
 from tellapart._util.errors import InputError, InputMemoryError
 from tellapart.data import as_pair, as_points, as_sample, read
-from tellapart.data.content import Images, Table
+from tellapart.data.content import Images, TableContent
 from tellapart.data.formats import FILES, FORMATS
 
 VALUES = np.random.default_rng(0).normal(size=(40, 3))
@@ -176,7 +176,7 @@ def numbers_of(source: Any) -> np.ndarray:
         content.pixels
         if isinstance(content, Images)
         else content.to_matrix()
-        if isinstance(content, Table)
+        if isinstance(content, TableContent)
         else content.values
     )
 

@@ -19,15 +19,15 @@ import torch
 import tellapart as ta
 from tellapart._util.errors import InputChangedError, InputError, InputMemoryError
 from tellapart.data import as_pair, open_lazy, read
-from tellapart.data.columns import Column
-from tellapart.data.content import Table
+from tellapart.data.columns import TableColumn
+from tellapart.data.content import TableContent
 from tellapart.data.formats import jsonlines, parquet, text
 from tellapart.data.names import unique_names
 
 
-def column(data: Any, **options: Any) -> Column:
+def column(data: Any, **options: Any) -> TableColumn:
     content = read(data, missing="indicator", **options).content
-    assert isinstance(content, Table)
+    assert isinstance(content, TableContent)
     return content.columns[0]
 
 

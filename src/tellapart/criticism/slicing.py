@@ -16,7 +16,7 @@ from .._util.errors import InputError
 from .._util.extras import extra
 from ..data import Points
 from ..data.arrays import Array
-from ..data.columns import Column
+from ..data.columns import TableColumn
 from ..data.samples import Samples, Variable
 from ..omnibus.scores import step_down
 from ..stats.design import Design
@@ -283,7 +283,7 @@ def _condition(bound: Bound, unit: Variable) -> Condition:
         return Condition(unit.name, "is", "yes" if bound.above else "no")
     side: Relation = ">" if bound.above else "≤"
     if unit.kind == "date":
-        return Condition(unit.name, side, Column(unit.name, "date", np.array([bound.threshold])).cell(0))
+        return Condition(unit.name, side, TableColumn(unit.name, "date", np.array([bound.threshold])).cell(0))
     return Condition(unit.name, side, bound.threshold)
 
 

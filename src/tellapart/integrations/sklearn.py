@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from .._util.extras import extra
-from ..data.frames import is_frame
+from ..data.formats.frames import is_frame
 from ..twosample import TwoSampleResult, two_sample_test
 
 extra("sklearn", group="sklearn", what="tellapart.integrations.sklearn")

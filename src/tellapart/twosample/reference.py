@@ -18,13 +18,14 @@ from .._util.errors import InputError
 from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
 from ..data import Points, check_unchanged
+from ..data.content import Deviation
 from ..data.features import features_differ
 from ..data.limits import check_count
 from ..data.notices import check_keep
 from ..data.open import open_samples
 from ..data.options import check_reading
 from ..data.samples import Samples
-from ..data.schema import Deviation, Schema, Strictness
+from ..data.schema import Schema, Strictness
 from ..engine import Compute, MemoryLike, computing
 from ..omnibus import OmnibusResult, Pooled
 from ..omnibus.fixed import FixedTest

@@ -19,9 +19,9 @@ from ..engine import Compute, MemoryLike, computing
 from ..kernels import Kernel
 from ..stats.pvalues import check_level, rejects
 from ..twosample import Findings, LearnedTest, TwoSampleResult
-from ..twosample.findings import FamilyResult, distinct_names
+from ..twosample.auto_result import FamilyResult
 from ..twosample.result import Result
-from ..twosample.views import families_table, findings_table, headline, null_figure, witness_figure
+from ..twosample.views import distinct_names, families_table, findings_table, headline, null_figure, witness_figure
 from .exemplars import Exemplar, exemplars, row_numbers, where
 from .separability import separability_grade
 from .settings import Settings

@@ -13,7 +13,7 @@ from .._util.spelling import spell_flag, spell_note
 from .._util.text import printable
 from .._util.view import Block, Facts, Figure, Gallery, Headline, Matrix, Notes, Table, View
 from ..criticism import Comparison
-from ..twosample.findings import AutoResult
+from ..twosample.auto_result import AutoResult
 from ..twosample.result import Result
 from . import check_installed
 from .blocks import Command, PictureBlock

@@ -15,7 +15,8 @@ from ..omnibus import FAMILIES as FAMILY_CLASSES
 from ..stats.pvalues import rejects
 
 if TYPE_CHECKING:
-    from .findings import FamilyResult, Finding
+    from .auto_result import FamilyResult
+    from .findings import Finding
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
@@ -39,6 +40,16 @@ def verdict(differ: bool, alpha: float, subject: str = "samples") -> str:
     """
     between = "" if subject == "samples" else f" between the {subject}"
     return f"The {subject} differ" if differ else f"No difference is seen{between} at level {alpha:g}"
+
+
+def distinct_names(names: Sequence[str]) -> tuple[str, str]:
+    """The names of two samples; X and Y tell samples with the same name apart.
+
+    >>> distinct_names(("a", "b")), distinct_names(("a", "a"))
+    (('a', 'b'), ('a (X)', 'a (Y)'))
+    """
+    first, second = names
+    return (first, second) if first != second else (f"{first} (X)", f"{second} (Y)")
 
 
 def headline(pvalue: float, smallest: float, permutations: int, differ: bool, alpha: float, **others: Any) -> Headline:

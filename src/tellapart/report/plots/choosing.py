@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..._util.errors import InputTypeError
 from ...criticism import Comparison, Weights
+from ...twosample.auto_result import AutoResult
 from ...twosample.equivalence import EquivalenceResult
-from ...twosample.findings import AutoResult, Finding, Findings, KSampleResult, PairwiseTest
+from ...twosample.findings import Finding, Findings
+from ...twosample.k_sample_result import KSampleResult, PairwiseTest
 from ...twosample.monitor import Monitor
 from ...twosample.planning import Plan
 from ...twosample.ranked import RankResult

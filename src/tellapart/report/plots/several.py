@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..._util.numbers import p_text
-from ...twosample.findings import KSampleResult
 from ...twosample.history import evidence_figure, pvalue_figure
+from ...twosample.k_sample_result import KSampleResult
 from ...twosample.monitor import Monitor
 from ...twosample.ranked import RankResult
 from .axes import new_axes, plain, say_empty

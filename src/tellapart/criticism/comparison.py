@@ -21,10 +21,18 @@ from ..stats.pvalues import check_level, rejects
 from ..twosample import Findings, LearnedTest, TwoSampleResult
 from ..twosample.auto_result import FamilyResult
 from ..twosample.result import Result
-from ..twosample.views import distinct_names, families_table, findings_table, headline, null_figure, witness_figure
+from ..twosample.views import (
+    distinct_names,
+    families_table,
+    findings_table,
+    headline,
+    null_figure,
+    roc_figure,
+    witness_figure,
+)
 from .exemplars import Exemplar, exemplars, row_numbers, where
 from .separability import separability_grade
-from .settings import Settings
+from .settings import ComparisonSettings
 from .slices import Slice
 from .weights import Weights
 
@@ -94,7 +102,7 @@ class Comparison(Result):
     noticed: tuple[Notice, ...]
     items: tuple[Array, Array] | None
     notes: tuple[str, ...]
-    settings: Settings
+    settings: ComparisonSettings
     seconds: float
     _witness: Callable[[Any, Compute], Array] = field(repr=False)
     _encoding: Encoding = field(repr=False)
@@ -370,6 +378,12 @@ class Comparison(Result):
             f"where {names[1]} has. It was learned from other rows than those it is shown for. Dashed: the means. The "
             "less the two overlap, the better the samples can be told apart.",
         )
+
+    def roc_figure(self) -> Figure:
+        """The ROC curve of the witness function: its area is the AUC."""
+        low, high = self.auc_interval
+        area = f"AUC {self.auc:.3f} [{low:.3f}, {high:.3f}]"
+        return roc_figure(self.witness_x, self.witness_y, self.names, area)
 
     def advice(self) -> list[Note]:
         """What can be done about columns that were left out."""

@@ -33,7 +33,7 @@ def design_of(**given: Any) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Settings:
+class ComparisonSettings:
     """What repeats a comparison: its arguments, the seed, where the samples came from and how large they are.
 
     Attributes

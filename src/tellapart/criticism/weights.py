@@ -37,7 +37,7 @@ _PIXELS, _PIXEL_ROWS, _PIXEL_NUMBERS = 8_000, 1_000, 800_000
 #: Images of each sample from which weights can be learned.
 _FEWEST = 20
 #: How: the samples are known to differ, and a picture of where needs no more.
-_PIXEL_LEARNING = fitting.Settings(steps=150, patience=5, scan=False)
+_PIXEL_LEARNING = fitting.LearningSettings(steps=150, patience=5, scan=False)
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from ..data import in_memory
 from ..kernels import Plan, leaves, merge_plans
 from .compute import Compute
 from .executors import tree
-from .prepared import Block
+from .prepared import StripSpan
 from .tiles import FEW, Tiling, on_diagonal
 
 
@@ -25,13 +25,13 @@ class Reduction(Protocol):
     A tile on the diagonal is given as it is. `strict_upper` cuts it to the part that belongs to U.
     """
 
-    def start(self, rows: Block) -> Any:
+    def start(self, rows: StripSpan) -> Any:
         """An empty state for a strip."""
 
-    def add(self, state: Any, rows: Block, columns: Block, member: int, tile: Tensor) -> None:
+    def add(self, state: Any, rows: StripSpan, columns: StripSpan, member: int, tile: Tensor) -> None:
         """Take in one tile, which may be overwritten."""
 
-    def close(self, rows: Block, state: Any) -> Any:
+    def close(self, rows: StripSpan, state: Any) -> Any:
         """What is handed on of a strip."""
 
     def join(self, left: Any, right: Any) -> Any:
@@ -40,7 +40,7 @@ class Reduction(Protocol):
     def results(self, part: Any) -> tuple[Tensor, ...]:
         """What came of all strips, each with a leading dimension for members, in float64 on the CPU."""
 
-    def cotangent(self, rows: Block, columns: Block, tile: Tensor, grads: tuple[Tensor, ...]) -> Tensor:
+    def cotangent(self, rows: StripSpan, columns: StripSpan, tile: Tensor, grads: tuple[Tensor, ...]) -> Tensor:
         """The derivative of the loss with respect to every entry of a tile."""
 
 
@@ -153,7 +153,7 @@ class Strips(OnTiles):
         """Two neighbouring parts as one, as the reduction joins them."""
         return self.reduction.join(left, right)
 
-    def _tiles(self, rows: Block, columns: Block) -> Iterable[Tensor]:
+    def _tiles(self, rows: StripSpan, columns: StripSpan) -> Iterable[Tensor]:
         if self.kept is None:
             return self.tiling.tiles(rows, columns)
         graph = self.tiling.differentiable_tile(rows, columns)
@@ -224,7 +224,7 @@ def _gradients(of: Pass, kept: Kept, grads: tuple[Tensor, ...]) -> tuple[list[Te
 
     def strip(number: int) -> Any:
         rows = tiling.strips[number]
-        found: list[tuple[Block, Sequence[Tensor | None]]] = []
+        found: list[tuple[StripSpan, Sequence[Tensor | None]]] = []
         shared: list[Tensor | None] = [None] * len(parameters)
         for columns in tiling.across(number):
             pool.checkpoint()

@@ -18,7 +18,7 @@ from ..data import Points, compact
 from ..kernels import Features, Kernel, Plan, take
 
 
-class Block(NamedTuple):
+class StripSpan(NamedTuple):
     """Some consecutive points of one sample: their place in the sample, and among all pooled points."""
 
     sample: int
@@ -32,7 +32,7 @@ class Prepared:
     A copy that is sent to another process makes its own.
     """
 
-    def __init__(self, kernel: Kernel, samples: Sequence[Points], strips: Sequence[Block]) -> None:
+    def __init__(self, kernel: Kernel, samples: Sequence[Points], strips: Sequence[StripSpan]) -> None:
         self.kernel, self.samples, self.strips = kernel, list(samples), list(strips)
         self.resident, self.room = True, 0
         self._set_up()
@@ -70,7 +70,7 @@ class Prepared:
                 self._kept.popitem(last=False)
         return made
 
-    def block_features(self, block: Block, plan: Plan) -> Features:
+    def block_features(self, block: StripSpan, plan: Plan) -> Features:
         """The features of one strip's rows, or of several strips'."""
         if self.resident:
             return take(self._whole_features(plan)[block.sample], block.local)

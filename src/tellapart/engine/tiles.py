@@ -17,7 +17,7 @@ from .._util.memory import available_memory
 from ..data import Points
 from ..kernels import Features, Kernel, Plan, leaves, map_leaves, probe_rows, take
 from .compute import Compute
-from .prepared import Block, Prepared
+from .prepared import Prepared, StripSpan
 
 #: Rows and columns of a tile on a CPU, where it should stay in a core's cache, and on a device.
 TILE, TILE_ON_DEVICE = (512, 512), (4096, 4096)
@@ -68,7 +68,7 @@ class Tiling:
             self.device, sum(self.sizes), self.plan.dtype.itemsize, self.bytes_per_row, self.bytes_per_point, budget
         )
         self.strips = [
-            Block(k, local, slice(before + local.start, before + local.stop))
+            StripSpan(k, local, slice(before + local.start, before + local.stop))
             for k, (before, size) in enumerate(zip(self.starts, self.sizes, strict=True))
             for local in cut(0, size, self.height)
         ]
@@ -146,7 +146,7 @@ class Tiling:
         self.plan = plan
         self.prepared.forget()
 
-    def across(self, strip: int) -> list[Block]:
+    def across(self, strip: int) -> list[StripSpan]:
         """The columns of a strip's tiles: from the diagonal to the end. The first begins where its rows begin."""
         found = []
         for _, of_sample in groupby(self.strips[strip:], lambda rows: rows.sample):
@@ -156,7 +156,7 @@ class Tiling:
                 local, pooled = (
                     slice(a.start, b.stop) for a, b in ((run[0].local, run[-1].local), (run[0].pooled, run[-1].pooled))
                 )
-                found.append(Block(run[0].sample, local, pooled))
+                found.append(StripSpan(run[0].sample, local, pooled))
         return found
 
     def _differentiable_features(self) -> list[Features]:
@@ -169,13 +169,13 @@ class Tiling:
             features = [self.kernel.features(points, self.plan) for points in self.points]
         return features
 
-    def tiles(self, rows: Block, columns: Block) -> Iterator[Tensor]:
+    def tiles(self, rows: StripSpan, columns: StripSpan) -> Iterator[Tensor]:
         """The tiles of all members between two blocks; each is gone when this thread makes the next."""
         shape = (rows.local.stop - rows.local.start, columns.local.stop - columns.local.start)
         a, b = map(self._features_of, (rows, columns))
         return self.kernel.tiles(a, b, self.plan, self.scratch("tile", shape))
 
-    def _features_of(self, block: Block) -> Features:
+    def _features_of(self, block: StripSpan) -> Features:
         if self.detached:
             return take(self.detached[block.sample], block.local)
         return self.prepared.block_features(block, self.plan)
@@ -188,12 +188,12 @@ class Tiling:
             setattr(self._of_thread, name, memory)
         return memory[: math.prod(shape)].view(shape)
 
-    def asks_for_gradients(self, rows: Block, columns: Block) -> bool:
+    def asks_for_gradients(self, rows: StripSpan, columns: StripSpan) -> bool:
         """Whether the tile between two blocks depends on anything that asks for a gradient."""
         points = (leaf for block in (rows, columns) for leaf in leaves(self.features[block.sample]))
         return any(tensor.requires_grad for tensor in (*points, *self.kernel.parameters()))
 
-    def differentiable_tile(self, rows: Block, columns: Block) -> tuple[Tensor, list[Tensor], list[Tensor]]:
+    def differentiable_tile(self, rows: StripSpan, columns: StripSpan) -> tuple[Tensor, list[Tensor], list[Tensor]]:
         """A tile with a graph behind it, and the leaves of that graph on the side of the rows and the columns."""
         a, b = (
             map_leaves(
@@ -207,12 +207,12 @@ class Tiling:
         return tile, leaves(a), leaves(b)
 
 
-def on_diagonal(rows: Block, columns: Block) -> bool:
+def on_diagonal(rows: StripSpan, columns: StripSpan) -> bool:
     """Whether the tile between two blocks has entries on or below the diagonal of the whole matrix."""
     return bool(columns.pooled.start < rows.pooled.stop)
 
 
-def strict_upper(tile: Tensor, rows: Block, columns: Block) -> Tensor:
+def strict_upper(tile: Tensor, rows: StripSpan, columns: StripSpan) -> Tensor:
     """The tile without what lies on or below the diagonal of the whole matrix, in place."""
     if not on_diagonal(rows, columns):
         return tile

@@ -41,7 +41,7 @@ TESTS = ("auto", "ard", "witness")
 
 
 @dataclass(frozen=True)
-class Problem:
+class PlantedChange:
     """Two samples of images, and which of the rows of each show the defect."""
 
     X: Tensor
@@ -66,7 +66,7 @@ def run(out: Path, quick: bool = False, progress: bool | None = None) -> dict[st
     return result
 
 
-def criticise(name: str, problem: Problem, out: Path, progress: bool | None) -> dict[str, Any]:
+def criticise(name: str, problem: PlantedChange, out: Path, progress: bool | None) -> dict[str, Any]:
     """Compare as a user would, with a report; what it says of the defect."""
     found = compare(problem.X.numpy(), problem.Y.numpy(), names=("intact", name), rng=0, progress=progress)
     report = out / f"planted-{name.replace(' ', '-')}.html"
@@ -80,31 +80,31 @@ def split(images: Tensor, size: int, rng: np.random.Generator) -> tuple[Array, A
     return order[:size], order[size:]
 
 
-def rare_digit(images: Tensor, labels: Array, rng: np.random.Generator) -> Problem:
+def rare_digit(images: Tensor, labels: Array, rng: np.random.Generator) -> PlantedChange:
     """30 % of one digit are missing."""
     size = ROWS["too few ones"]
     first, rest = split(images, size, rng)
     second = rest[(labels[rest] != DIGIT) | (rng.random(len(rest)) < 0.7)][:size]
-    return Problem(images[first], images[second], labels[first] == DIGIT, labels[second] == DIGIT)
+    return PlantedChange(images[first], images[second], labels[first] == DIGIT, labels[second] == DIGIT)
 
 
-def dead_column(images: Tensor, labels: Array, rng: np.random.Generator) -> Problem:
+def dead_column(images: Tensor, labels: Array, rng: np.random.Generator) -> PlantedChange:
     """One column of pixels is 0."""
     size = ROWS["dead column"]
     first, rest = split(images, size, rng)
     Y = images[rest[:size]].clone()
     Y[:, :, COLUMN] = 0
-    return Problem(images[first], Y, np.zeros(size, bool), np.ones(size, bool))
+    return PlantedChange(images[first], Y, np.zeros(size, bool), np.ones(size, bool))
 
 
-def rotate_some(images: Tensor, labels: Array, rng: np.random.Generator) -> Problem:
+def rotate_some(images: Tensor, labels: Array, rng: np.random.Generator) -> PlantedChange:
     """5 % of the images are turned a little."""
     size = ROWS["turned images"]
     first, rest = split(images, size, rng)
     marked = rng.permutation(size) < size // 20
     Y = images[rest[:size]].clone()
     Y[torch.from_numpy(marked)] = rotate(Y[torch.from_numpy(marked)], DEGREES)
-    return Problem(images[first], Y, np.zeros(size, bool), marked)
+    return PlantedChange(images[first], Y, np.zeros(size, bool), marked)
 
 
 def rotate(images: Tensor, degrees: float) -> Tensor:
@@ -120,7 +120,7 @@ def rotate(images: Tensor, degrees: float) -> Tensor:
 DEFECTS = {"too few ones": rare_digit, "dead column": dead_column, "turned images": rotate_some}
 
 
-def summarise(found: Comparison, problem: Problem) -> dict[str, Any]:
+def summarise(found: Comparison, problem: PlantedChange) -> dict[str, Any]:
     """What the comparison says, and how much of what it shows is the defect."""
     marked = {"X": problem.marked_x, "Y": problem.marked_y}
     rows = {"X": found.rows_x, "Y": found.rows_y}

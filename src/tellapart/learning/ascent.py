@@ -68,7 +68,7 @@ class History:
         return max(self.score)
 
 
-class Evaluation(NamedTuple):
+class CriterionValue(NamedTuple):
     """The criterion, the score (see `History`), whether V was replaced by V2, and whether both are 0."""
 
     value: Tensor
@@ -186,19 +186,19 @@ class Ascent:
                 rows = slice(k * size, (k + 1) * size)
                 yield self.train if full else [Z[o[rows]] for Z, o in zip(self.train, orders, strict=True)]
 
-    def evaluate(self, X: Tensor, Y: Tensor) -> Evaluation:
+    def evaluate(self, X: Tensor, Y: Tensor) -> CriterionValue:
         """What these rows say of the kernel."""
         s = engine.sums(self.kernel, X, Y, squares=self.criterion != "mmd", compute=self.compute)
         if self.criterion == "mmd":
             u = mmd2_from(s)
-            return Evaluation(u, u.detach(), False)
+            return CriterionValue(u, u.detach(), False)
         found = estimate_from(s)
         variance = found.positive_variance
         value = ratio(found.mmd2 - self._threshold(X, Y), variance, s) if self.criterion == "power" else found.t
         with torch.no_grad():
             null_deviation = found.second_order.clamp_min(0).sqrt()
             score = ratio(found.mmd2 - normal_quantile(self.alpha) * null_deviation, variance, s)
-        return Evaluation(value, score, bool(found.replaced), flat=bool((variance <= 0).detach()))
+        return CriterionValue(value, score, bool(found.replaced), flat=bool((variance <= 0).detach()))
 
     def _threshold(self, X: Tensor, Y: Tensor) -> Tensor:
         """The permutation threshold of MMD², with the gradient of the permutation that gives it (MATHS §7)."""

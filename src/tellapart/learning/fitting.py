@@ -29,7 +29,7 @@ _HELD_OUT = 2000
 
 
 @dataclass(frozen=True)
-class Settings:
+class LearningSettings:
     """How a kernel is learned: the options of `fit_kernel`, checked."""
 
     criterion: Criterion = "t"
@@ -59,7 +59,7 @@ class Settings:
             raise InputError("out-of-range", f"batch_size must be at least 4, or None for all rows, but is {size!r}.")
 
     @classmethod
-    def from_mapping(cls, criterion: Criterion, learning: Mapping[str, Any] | None) -> Settings:
+    def from_mapping(cls, criterion: Criterion, learning: Mapping[str, Any] | None) -> LearningSettings:
         """Settings from a criterion and some options by name."""
         given = dict(learning or {})
         known = [f.name for f in fields(cls) if f.name != "criterion"]
@@ -149,14 +149,16 @@ def fit_kernel(
     >>> int(kernel.scales.argmax())
     3
     """
-    settings = Settings(criterion, alpha, batch_size, steps, learning_rate, validation, patience, restarts, scan)
+    settings = LearningSettings(
+        criterion, alpha, batch_size, steps, learning_rate, validation, patience, restarts, scan
+    )
     x, y = (sample.values for sample in as_pair(X, Y, at_least=8))
     with computing(max_memory, progress=progress, threads=threads, title="fit_kernel") as compute:
         return learn_kernel(x, y, kernel, settings, seed_of(rng), compute)
 
 
 def learn_kernel(
-    X: Tensor, Y: Tensor, kernel: Any, settings: Settings, seed: int, compute: Compute
+    X: Tensor, Y: Tensor, kernel: Any, settings: LearningSettings, seed: int, compute: Compute
 ) -> tuple[Kernel, History]:
     """`fit_kernel` for samples that are checked already."""
     criterion, alpha = settings.criterion, settings.alpha
@@ -204,7 +206,7 @@ def _split(X: Tensor, Y: Tensor, share: float, rng: np.random.Generator) -> tupl
 
 
 def _better_start(
-    start: ARD, X: Tensor, Y: Tensor, settings: Settings, rng: np.random.Generator, compute: Compute
+    start: ARD, X: Tensor, Y: Tensor, settings: LearningSettings, rng: np.random.Generator, compute: Compute
 ) -> ARD:
     """The kernel as it is or with scales from marginals, whichever does better on each half of the rows when started
     on the other.
@@ -222,7 +224,7 @@ def _better_start(
 
 
 def _without_gradient(
-    name: str, X: Tensor, Y: Tensor, settings: Settings, seed: int, compute: Compute
+    name: str, X: Tensor, Y: Tensor, settings: LearningSettings, seed: int, compute: Compute
 ) -> tuple[Kernel, History]:
     """Kernels that are chosen rather than climbed to."""
     if name == "witness":

@@ -10,7 +10,7 @@ from ..data.arrays import Array
 from ..twosample.views import MOST_FINDINGS, findings_table
 from .blocks import Bar, ColumnDetail, PicturedTable
 from .histograms import draw_shares
-from .svg import Axis, Markup, tag
+from .svg import Markup, SvgAxis, tag
 from .values import Counts, count_values, counts_of_finding
 from .words import clip
 
@@ -135,6 +135,6 @@ def column_detail(c: Comparison, name: str, subtitle: str, names: tuple[str, str
             for label, p, q in zip(counts.labels, *counts.shares, strict=True)
         )
         return ColumnDetail(name, subtitle, None, bars, said)
-    axis = Axis(float(counts.edges[0]), float(counts.edges[-1]), form=counts.form)
+    axis = SvgAxis(float(counts.edges[0]), float(counts.edges[-1]), form=counts.form)
     plot = draw_shares(counts.shares, counts.edges, axis, names, width=320, height=170)
     return ColumnDetail(name, subtitle, plot.svg(f"Histograms of {name}. {said}"), (), said)

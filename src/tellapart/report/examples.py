@@ -21,7 +21,7 @@ _CELL, _ITEM, _TITLE = 60, 200, 500
 
 
 @dataclass(frozen=True)
-class Cell:
+class ShownValue:
     """What a cell shows, the whole of it, and what it is sorted by."""
 
     text: str
@@ -39,7 +39,7 @@ class Example:
     value: float
     text: str
     image: str = ""
-    cells: tuple[Cell, ...] = ()
+    cells: tuple[ShownValue, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class RowRenderer:
             self._images[sample, position] = pictures.thumbnail(np.asarray(shown.row(position)))
         return self._images[sample, position]
 
-    def _cells(self, sample: Sample, position: int) -> tuple[Cell, ...]:
+    def _cells(self, sample: Sample, position: int) -> tuple[ShownValue, ...]:
         row = sample.values[position].flatten().tolist() if sample.shown is None else sample.shown.row(position)
         return tuple(_cell(row[k]) for k in self._order)
 
@@ -218,9 +218,9 @@ def _signed_text(value: float) -> str:
     return text.replace("-", "−").replace("e−0", "e−")
 
 
-def _cell(value: object) -> Cell:
+def _cell(value: object) -> ShownValue:
     if isinstance(value, str):
         text, whole = clip(value, _CELL), clip(value, _TITLE)
-        return Cell(text, whole if whole != text else "", value[:_TITLE])
+        return ShownValue(text, whole if whole != text else "", value[:_TITLE])
     known = float(value)  # type: ignore[arg-type]
-    return Cell("", "", "") if np.isnan(known) else Cell(number(known), f"{known:.10g}", repr(known))
+    return ShownValue("", "", "") if np.isnan(known) else ShownValue(number(known), f"{known:.10g}", repr(known))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from .._util.view import Axis as AxisSpec
-from .._util.view import Figure, Series
-from .svg import Axis, Markup, Plot
+from .._util.view import Axis, Figure, Series
+from .svg import Markup, Plot, SvgAxis
 from .words import clip
 
 #: Height of a figure, and of one whose vertical axis has names.
@@ -51,7 +50,7 @@ def legend(figure: Figure) -> list[Series]:
     return [series for series in figure.series if series.name and series.shape != "rule" and series.role != "null"]
 
 
-def _axis(axis: AxisSpec, every: bool = False) -> Axis:
+def _axis(axis: Axis, every: bool = False) -> SvgAxis:
     if axis.names:
         names = axis.names
 
@@ -59,7 +58,7 @@ def _axis(axis: AxisSpec, every: bool = False) -> Axis:
             place = round(value)
             return clip(names[place], _NAME) if 0 <= place < len(names) and abs(place - value) < 1e-6 else ""
 
-        return Axis(axis.low, axis.high, axis.label, axis.log, name_at, every)
+        return SvgAxis(axis.low, axis.high, axis.label, axis.log, name_at, every)
     if axis.percent:
-        return Axis(axis.low, axis.high, axis.label, axis.log, lambda value: f"{value:g} %")
-    return Axis(axis.low, axis.high, axis.label, axis.log)
+        return SvgAxis(axis.low, axis.high, axis.label, axis.log, lambda value: f"{value:g} %")
+    return SvgAxis(axis.low, axis.high, axis.label, axis.log)

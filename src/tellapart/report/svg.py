@@ -33,7 +33,7 @@ def tag(name: str, *children: str, **attributes: Any) -> Markup:
 
 
 @dataclass(frozen=True)
-class Axis:
+class SvgAxis:
     """From ``low`` to ``high``, perhaps logarithmic; ``form`` writes the numbers at its ticks.
 
     With ``every`` there is a tick at each whole number.
@@ -78,7 +78,7 @@ class Plot:
 
     left, right = 44, 12
 
-    def __init__(self, x: Axis, y: Axis, width: int = 440, height: int = 230, top: int = 12) -> None:
+    def __init__(self, x: SvgAxis, y: SvgAxis, width: int = 440, height: int = 230, top: int = 12) -> None:
         self.x, self.y, self.width, self.height, self.top = x, y, width, height, top
         self.bottom = 38 if x.label else 24
         self._marks: list[Markup] = []

@@ -9,7 +9,7 @@ from .fixed import mmd_test, witness_test
 from .k_sample_result import KSampleResult
 from .learned import learned_test
 from .monitor import Monitor
-from .planning import Plan, plan
+from .planning import PlanResult, plan
 from .ranked import RankedModel, RankResult, RelativeTest
 from .ranking import rank
 from .reference import Reference
@@ -24,7 +24,7 @@ __all__ = [
     "KSampleResult",
     "LearnedTest",
     "Monitor",
-    "Plan",
+    "PlanResult",
     "RankResult",
     "RankedModel",
     "Reference",

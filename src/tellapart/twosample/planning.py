@@ -84,7 +84,7 @@ class Growth:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan(Result):
+class PlanResult(Result):
     """How many rows a study needs.
 
     Attributes
@@ -133,7 +133,7 @@ class Plan(Result):
         return self._growth.power(rows / self.pilot_rows[0], self.alpha)
 
     def __repr__(self) -> str:
-        return f"Plan({self.description})"
+        return f"PlanResult({self.description})"
 
     @property
     def _decisive_pvalue(self) -> float:
@@ -234,7 +234,7 @@ def plan(
     threads: int | None = None,
     progress: ProgressLike = None,
     **reading: Any,
-) -> Plan:
+) -> PlanResult:
     """How many rows `two_sample_test` needs to find what a pilot shows, and what the pilot itself could have found.
 
     The pilot is tested, and so are smaller samples that are drawn from it without replacement. Φ⁻¹(1 - p) is taken as
@@ -303,7 +303,7 @@ def plan(
     middle, low, high = (times * m if times <= _FARTHEST else math.inf for times in growth.times(power, alpha))
     if not rejects(pilot, alpha):
         middle = high = math.inf
-    return Plan(
+    return PlanResult(
         rows=middle,
         rows_interval=(low, high),
         power=power,

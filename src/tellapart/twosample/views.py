@@ -26,6 +26,8 @@ FAMILIES = {family.name: family.description for family in FAMILY_CLASSES}
 UNITS = {"location": "SD", "shape": "SD", "scale": "times the SD", "share": "points", "dependence": "correlation"}
 #: Columns or pairs that a page lists.
 MOST_FINDINGS = 500
+#: Maximum number of points of a ROC curve.
+_CUTS = 2_000
 _APPROXIMATE = (
     "Approximate, and for each column by itself. Where a sample has few rows and skewed values it is too short: of "
     "lognormal values with 200 rows against 15, 90 % of the intervals cover the effect."
@@ -324,4 +326,32 @@ def witness_figure(of_x: Array, of_y: Array, names: Sequence[str], bins: int | N
         ),
         description=f"Witness function: mean {number(means[0])} in {names[0]} and {number(means[1])} in {names[1]}",
         **others,
+    )
+
+
+def roc_figure(of_x: Array, of_y: Array, names: Sequence[str], area: str) -> Figure:
+    """The ROC curve of the witness function.
+
+    Parameters
+    ----------
+    of_x, of_y : array
+        The values of the function.
+    names : sequence of str
+        The names of the samples.
+    area : str
+        The area under the curve, for the legend.
+    """
+    of_x, of_y = np.asarray(of_x, float), np.asarray(of_y, float)
+    cuts = np.unique(np.concatenate([of_x, of_y]))[::-1]
+    if len(cuts) > _CUTS:
+        cuts = cuts[np.linspace(0, len(cuts) - 1, _CUTS).astype(int)]
+    hits, alarms = (1 - np.searchsorted(np.sort(values), cuts, "left") / len(values) for values in (of_x, of_y))
+    return Figure(
+        x=Axis(f"share of {names[1]} above the cut", 0.0, 1.0),
+        y=Axis(f"share of {names[0]} above the cut", 0.0, 1.0),
+        series=(
+            Series("line", "limit", "", (0.0, 1.0), (0.0, 1.0)),
+            Series("line", "estimate", area, (0.0, *alarms.tolist(), 1.0), (0.0, *hits.tolist(), 1.0)),
+        ),
+        description=f"ROC curve of the witness function: {area}",
     )

@@ -12,7 +12,7 @@ from ...twosample.equivalence import EquivalenceResult
 from ...twosample.findings import Finding, Findings
 from ...twosample.k_sample_result import KSampleResult, PairwiseTest
 from ...twosample.monitor import Monitor
-from ...twosample.planning import Plan
+from ...twosample.planning import PlanResult
 from ...twosample.ranked import RankResult
 from ...twosample.results import LearnedTest, SplitResult, TestResult
 from .decisions import equivalence, null_distribution, power
@@ -65,7 +65,7 @@ _PICTURES: tuple[tuple[type[Any], Callable[..., Axes]], ...] = (
     (Comparison, _findings),
     (Weights, weights),
     (EquivalenceResult, equivalence),
-    (Plan, power),
+    (PlanResult, power),
     (RankResult, ranking),
     (Monitor, monitor),
     (TestResult, null_distribution),

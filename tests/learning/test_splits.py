@@ -64,5 +64,5 @@ def test_errors(arguments, message):
 
 
 def test_a_group_in_both_parts_is_refused():
-    with pytest.raises(ValueError, match="must be learned from or tested, but 0 is in both parts"):
+    with pytest.raises(ValueError, match="Group 0 has rows to learn from and rows to test"):
         split_rows(20, 20, (range(10), range(10)), groups=np.repeat([0, 1], 20))

@@ -1,4 +1,4 @@
-"""What is needed of a kernel matrix, without the matrix.
+"""Reductions of a kernel matrix that is never stored.
 
 A *tile* holds the kernel values between two blocks of points; it is made, reduced and dropped. The kernel matrix
 of the pooled points without its diagonal is U + Uᵀ with U strictly upper triangular, and only U is ever looked at:

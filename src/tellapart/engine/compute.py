@@ -20,7 +20,7 @@ MemoryLike: TypeAlias = int | float | str | None
 
 @dataclass(frozen=True)
 class Compute:
-    """How to compute.
+    """Execution settings.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Compute:
     progress: Progress | None = None
 
     def run(self, job: Job) -> Any:
-        """What comes of a job."""
+        """Run a job and return its result."""
         return (self.executor or Local(self.threads)).reduce(job, self.progress)
 
     def here(self) -> Compute:
@@ -51,7 +51,7 @@ class Compute:
         return replace(self, executor=None, progress=None)
 
     def phase(self, number: int, of: int) -> Compute:
-        """The same for one of several parts that take about as long, so that progress is that of the whole."""
+        """Return settings for one of several parts of equal duration, which reports the progress of the whole."""
         report = self.progress
         if report is None:
             return self

@@ -1,4 +1,4 @@
-"""Products of the kernel matrix with a few vectors: quadratic forms, sums over bins, values at other points."""
+"""Products of the kernel matrix with vectors: quadratic forms, sums over bins, values at other points."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def quadratic_forms(
 def forms_pass(
     kernel: Kernel, samples: Sequence[Points], S: Tensor, *, dtype: torch.dtype | None = None, compute: Compute
 ) -> Pass:
-    """The work of `quadratic_forms`, whose results are the fields of `Forms`."""
+    """The pass of `quadratic_forms`. Its results are the fields of `Forms`."""
     tiling = Tiling(kernel, samples, additive=True, compute=compute, columns=S.shape[1], dtype=dtype)
     if len(S) != sum(tiling.sizes):
         raise ValueError(f"S must have {sum(tiling.sizes)} rows, one for each point, but has {len(S)}.")
@@ -82,7 +82,7 @@ def bins_pass(
     dtype: torch.dtype | None = None,
     compute: Compute,
 ) -> Pass:
-    """The work of `bin_sums`, which is its only result. To be made and run without gradients."""
+    """The pass of `bin_sums`, its only result. Create and run it without gradients."""
     tiling = Tiling(kernel, samples, additive=True, compute=compute, dtype=dtype)
     return Pass(_BinsReduction(tiling, bins, count), tiling, compute)
 
@@ -97,7 +97,7 @@ def product(kernel: Kernel, A: Points, B: Points, weights: Tensor, *, compute: C
 
 
 class _Product(OnTiles):
-    """The job of multiplying the rows of the first sample with all of the second."""
+    """Job that multiplies the kernel matrix of the two samples with the weights."""
 
     def __init__(self, tiling: Tiling, weights: Tensor) -> None:
         super().__init__(tiling)
@@ -135,7 +135,7 @@ class _FormsReduction:
         self.width = math.ceil((S.shape[1] + 1) / 16) * 16
 
     def _columns(self, block: StripSpan) -> Tensor:
-        """Rows of S and columns of ones: the row sums of U come for nothing."""
+        """Rows of S and a column of ones, which gives the row sums of U at no cost."""
         S = self.S[block.pooled]
         result = self.tiling.scratch("columns", (len(S), self.width))
         result[:, : S.shape[1]] = S
@@ -188,7 +188,7 @@ class _BinsReduction:
         self._indicators: dict[int, tuple[Tensor, Tensor]] = {}
 
     def _indicator(self, block: StripSpan) -> tuple[Tensor, Tensor]:
-        """The bins of a block, and which point is in which: made once for each strip, that is for nearly all blocks."""
+        """Bins of a block and the indicator matrix of its points, cached for each strip."""
         found = self._indicators.get(block.pooled.start)
         if found is None or len(found[1]) != block.pooled.stop - block.pooled.start:
             present, position = self.bins[block.pooled].unique(return_inverse=True)

@@ -1,4 +1,4 @@
-"""The sums that MMD² and its variance are made of."""
+"""Sums from which MMD² and its variance are computed."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def sums(
 def sums_pass(
     kernel: Kernel, X: Points, Y: Points, *, additive: bool = True, squares: bool = True, compute: Compute
 ) -> tuple[Pass, Callable[[tuple[Tensor, ...]], Sums]]:
-    """The work of `sums`, and what makes `Sums` of its results."""
+    """The pass of `sums`, and a function that converts its results to `Sums`."""
     tiling = Tiling(kernel, [X, Y], additive=additive, compute=compute)
     return Pass(_SumsReduction(tiling, squares), tiling, compute), partial(_as_sums, len(X), len(Y))
 
@@ -210,7 +210,7 @@ class _SumsReduction:
         return result
 
     def _diagonals(self, rows: StripSpan, columns: StripSpan, tile: Tensor) -> Iterator[tuple[int, Tensor]]:
-        """k(X_i, X_i) or k(Y_i, Y_i); with m = n also k(X_i, Y_i), each where the tile has them."""
+        """k(X_i, X_i) or k(Y_i, Y_i), and k(X_i, Y_i) if m = n, for the entries in this tile."""
         if on_diagonal(rows, columns):
             yield rows.sample, tile.diagonal(rows.pooled.start - columns.pooled.start)
         m, n = self.tiling.sizes
@@ -224,5 +224,5 @@ class _SumsReduction:
 
     @staticmethod
     def _times(rows: StripSpan, columns: StripSpan) -> int:
-        """How often an entry of U stands in the squared norm of its block."""
+        """Number of times that an entry of U is counted in the squared norm of its block."""
         return 2 if rows.sample == columns.sample else 1

@@ -28,7 +28,7 @@ not edit.
 
 @dataclass(frozen=True)
 class PaperSection:
-    """An experiment on the page: what it is about, and what the paper says.
+    """An experiment on the page: its subject and the claims of the paper.
 
     ``data`` is given where it is not the usual one, ``figures`` where they are not called as the experiment.
     """
@@ -42,7 +42,7 @@ class PaperSection:
 
     @property
     def key(self) -> str:
-        """What its JSON file is called."""
+        """Name of its JSON file."""
         return f"{self.name}-{self.data}" if self.data else self.name
 
     @property
@@ -52,11 +52,11 @@ class PaperSection:
 
     @property
     def command(self) -> str:
-        """What runs it."""
+        """Command that runs it."""
         return f"tellapart reproduce {self.name}{f' --data {self.data}' if self.data else ''}"
 
     def write(self, result: dict[str, Any] | None) -> str:
-        """Its part of the page, in Markdown."""
+        """Format its section of the page as Markdown."""
         head = f"## {self.title}\n\n*The paper:* {self.claim}\n"
         if result is None:
             time = "hours" if self.hours else "minutes"
@@ -141,7 +141,7 @@ SECTIONS = (
 
 
 def run(out: Path, quick: bool = False, progress: bool | None = None) -> dict[str, Any]:
-    """Run what takes minutes and is missing, write ``paper.md``, and list what takes hours."""
+    """Run missing experiments that take minutes, write ``paper.md``, and list those that take hours."""
     out.mkdir(parents=True, exist_ok=True)
     for section in SECTIONS:
         if not section.hours and not (out / f"{section.key}.json").exists():
@@ -156,10 +156,10 @@ def run(out: Path, quick: bool = False, progress: bool | None = None) -> dict[st
 
 
 def read_results(out: Path) -> dict[str, Any]:
-    """What the experiments wrote to a folder, by their keys."""
+    """Read the results of experiments from a folder, by their keys."""
     return {s.key: json.loads(path.read_text()) for s in SECTIONS if (path := out / f"{s.key}.json").exists()}
 
 
 def page(known: dict[str, Any]) -> str:
-    """The page, in Markdown."""
+    """Format the page as Markdown."""
     return "\n".join([HEAD, *(section.write(known.get(section.key)) for section in SECTIONS)])

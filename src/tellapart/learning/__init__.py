@@ -1,4 +1,4 @@
-"""Choosing a kernel: bandwidths from a grid, gradient ascent, a closed-form witness; and which rows to learn from."""
+"""Choosing a kernel by a grid of bandwidths, gradient ascent or a closed-form witness; splits of rows."""
 
 from .ascent import Criterion, History
 from .bandwidths import Selection, default_bandwidths, median_bandwidth, select_bandwidth

@@ -30,7 +30,7 @@ _FACTORS = tuple(2.0**k for k in range(-6, 7))
 
 @dataclass
 class History:
-    """What happened while a kernel was learned, one entry for each time the held-out rows were looked at.
+    """History of the learning of a kernel, with one entry for each evaluation on the held-out rows.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class History:
 
     @property
     def best(self) -> float:
-        """The score of the kernel returned."""
+        """Score of the returned kernel."""
         return max(self.score)
 
 
@@ -78,7 +78,7 @@ class CriterionValue(NamedTuple):
 
 
 class Ascent:
-    """One ascent: a kernel, its training and held-out rows, and its history."""
+    """A gradient ascent: a kernel, its training and held-out rows, and its history."""
 
     train: list[Tensor]
     held_out: list[Tensor]
@@ -92,7 +92,7 @@ class Ascent:
         self._labels: dict[tuple[int, int], Tensor] = {}
 
     def scan(self) -> None:
-        """Multiply the bandwidth by powers of 2, and leave it where the score on the training rows is best.
+        """Choose the bandwidth, times powers of 2, with the best score on the training rows.
 
         Not so small that most points see no other: what such a kernel says hangs on a pair or two, and tests with
         it are hardly tests, since almost all permutations give the same value.
@@ -112,13 +112,13 @@ class Ascent:
             parameter.copy_(first + math.log(_FACTORS[best]))
 
     def _neighbours(self, X: Tensor, Y: Tensor) -> float:
-        """How many others a point sees: the mean sum of a row of the kernel matrix, without the point itself."""
+        """Effective number of neighbors: the mean row sum of the kernel matrix without its diagonal."""
         rows = torch.cat([X[:100], Y[:100]])
         K = self.kernel(rows)
         return float((K.sum() - K.diagonal().sum()) / len(rows)) * (len(X) + len(Y)) / len(rows)
 
     def disturb(self) -> None:
-        """Move every parameter a little."""
+        """Perturb every parameter slightly."""
         with torch.no_grad():
             for parameter in self.kernel.parameters():
                 if parameter.requires_grad:
@@ -127,7 +127,7 @@ class Ascent:
                     parameter.add_(noise, alpha=0.3 * size)
 
     def ascend(self, steps: int, learning_rate: float, batch_size: int | None, patience: int) -> Iterator[int]:
-        """Adam on batches; look at the held-out rows after each pass; end with the best kernel seen there."""
+        """Run Adam on batches, evaluate on the held-out rows after each pass, and keep the best kernel."""
         parameters = [p for p in self.kernel.parameters() if p.requires_grad]
         optimiser = torch.optim.Adam(parameters, lr=learning_rate)
         smaller = min(map(len, self.train))
@@ -147,7 +147,7 @@ class Ascent:
                 raise InputError(
                     "learning-diverged",
                     f"The criterion {self.criterion!r} is {float(value.detach())} at step {step}. Try a lower "
-                    "learning_rate, or larger batches. kernel='witness' does without this criterion.",
+                    "learning_rate, or larger batches. kernel='witness' does not use a criterion.",
                 )
             optimiser.zero_grad()
             (-value).backward()
@@ -167,7 +167,7 @@ class Ascent:
         self.kernel.load_state_dict(state)
 
     def _record(self, step: int, values: list[float], replaced: list[bool]) -> float:
-        """The score on the held-out rows, which is written into the history."""
+        """Compute the score on the held-out rows and add it to the history."""
         with torch.no_grad():
             found = self.evaluate(*self.held_out)
         self.history.step.append(step)
@@ -178,7 +178,7 @@ class Ascent:
         return float(found.score)
 
     def _batches(self, size: int) -> Iterator[list[Tensor]]:
-        """Disjoint batches of shuffled rows, again and again."""
+        """Yield disjoint batches of shuffled rows without end."""
         full = all(len(Z) == size for Z in self.train)
         while True:
             orders = [torch.from_numpy(self.rng.permutation(len(Z))).to(Z.device) for Z in self.train]
@@ -187,7 +187,7 @@ class Ascent:
                 yield self.train if full else [Z[o[rows]] for Z, o in zip(self.train, orders, strict=True)]
 
     def evaluate(self, X: Tensor, Y: Tensor) -> CriterionValue:
-        """What these rows say of the kernel."""
+        """Evaluate the criterion of the kernel on these rows."""
         s = engine.sums(self.kernel, X, Y, squares=self.criterion != "mmd", compute=self.compute)
         if self.criterion == "mmd":
             u = mmd2_from(s)
@@ -201,7 +201,7 @@ class Ascent:
         return CriterionValue(value, score, bool(found.replaced), flat=bool((variance <= 0).detach()))
 
     def _threshold(self, X: Tensor, Y: Tensor) -> Tensor:
-        """The permutation threshold of MMD², with the gradient of the permutation that gives it (MATHS §7)."""
+        """Permutation threshold of MMD², with the gradient of the permutation that attains it (MATHS §7)."""
         m, n = len(X), len(Y)
         if (m, n) not in self._labels:
             fixed = np.random.default_rng([m, n])
@@ -212,7 +212,7 @@ class Ascent:
 
 
 def _bandwidth(kernel: Kernel) -> Tensor | None:
-    """The parameter that sets the scale of a kernel: its own, or that of the kernel behind its network."""
+    """The parameter for the scale of a kernel: its own, or that of the kernel after its network."""
     for name in ("log_bandwidth", "log_bandwidths"):
         if isinstance(found := getattr(kernel, name, None), Tensor):
             return found

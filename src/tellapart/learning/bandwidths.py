@@ -1,4 +1,4 @@
-"""Choosing the bandwidth of a kernel without a gradient: every bandwidth of a grid in one pass over distances."""
+"""Selection of a bandwidth from a grid, in one pass over the distances."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Criterion = Literal["median", "mmd", "t", "power", "cv", "streaming"]
 
 
 def median_bandwidth(X: Any, Y: Any, *, rng: RNG = None) -> float:
-    """The median distance between two different points of the pooled sample: the usual first guess.
+    """Median distance between two different points of the pooled sample.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def median_bandwidth(X: Any, Y: Any, *, rng: RNG = None) -> float:
 
 
 def median_distance(samples: Sequence[Points], rng: RNG) -> float:
-    """The median distance between points of samples that are checked already."""
+    """`median_bandwidth` without validation of the samples."""
     points = _some_rows(samples, rng)
     unit = float(np.abs(points).max()) or 1.0
     points = points / unit
@@ -239,7 +239,7 @@ def _across_folds(grid: Grid, X: Tensor, Y: Tensor, folds: int, rng: np.random.G
     m, n = len(X), len(Y)
     if not 2 <= folds <= min(m, n):
         raise InputError(
-            "out-of-range", f"folds must be between 2 and the size of the smaller sample, {min(m, n)}, but is {folds}."
+            "out-of-range", f"`folds` must be between 2 and the size of the smaller sample, {min(m, n)}, got {folds}."
         )
     of_x, of_y = (np.arange(size) * folds // size for size in (m, n))
     order = [torch.from_numpy(rng.permutation(size)) for size in (m, n)]

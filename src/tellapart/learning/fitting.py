@@ -30,7 +30,7 @@ _HELD_OUT = 2000
 
 @dataclass(frozen=True)
 class LearningSettings:
-    """How a kernel is learned: the options of `fit_kernel`, checked."""
+    """Options of `fit_kernel`, validated."""
 
     criterion: Criterion = "t"
     alpha: float = 0.05
@@ -46,7 +46,7 @@ class LearningSettings:
         check_level(self.alpha)
         if self.criterion not in ("t", "power", "mmd"):
             raise InputError(
-                "unknown-choice", f"criterion={self.criterion!r} is not known. Choose 't', 'power' or 'mmd'."
+                "unknown-choice", f"`criterion` must be 't', 'power' or 'mmd', got {self.criterion!r}."
             )
         if not 0 < self.validation < 1:
             raise InputError("out-of-range", f"validation must be a share between 0 and 1, but is {self.validation!r}.")
@@ -60,7 +60,7 @@ class LearningSettings:
 
     @classmethod
     def from_mapping(cls, criterion: Criterion, learning: Mapping[str, Any] | None) -> LearningSettings:
-        """Settings from a criterion and some options by name."""
+        """Create settings from a criterion and options by name."""
         given = dict(learning or {})
         known = [f.name for f in fields(cls) if f.name != "criterion"]
         odd = next((name for name in given if name not in known), None)
@@ -160,7 +160,7 @@ def fit_kernel(
 def learn_kernel(
     X: Tensor, Y: Tensor, kernel: Any, settings: LearningSettings, seed: int, compute: Compute
 ) -> tuple[Kernel, History]:
-    """`fit_kernel` for samples that are checked already."""
+    """`fit_kernel` without validation of the samples."""
     criterion, alpha = settings.criterion, settings.alpha
     if isinstance(kernel, str) and kernel in ("rbf", "witness"):
         return _without_gradient(kernel, X, Y, settings, seed, compute)
@@ -168,7 +168,7 @@ def learn_kernel(
     if not any(p.requires_grad for p in start.parameters()):
         raise InputError(
             "nothing-to-learn",
-            "The kernel has no parameters that ask for a gradient, so that there is nothing to learn.",
+            "The kernel has no parameters that require gradients, so there is nothing to learn.",
         )
     draws = np.random.default_rng(seed)
     train, held_out = _split(X, Y, settings.validation, draws)
@@ -195,7 +195,7 @@ def learn_kernel(
 
 
 def _split(X: Tensor, Y: Tensor, share: float, rng: np.random.Generator) -> tuple[list[Tensor], list[Tensor]]:
-    """Hold out a share of each sample: at least 4 rows, and leave as many; more than `_HELD_OUT` say little more."""
+    """Hold out a share of each sample: at least 4 rows and at most `_HELD_OUT`, leaving at least 4."""
     train, held_out = [], []
     for Z in (X, Y):
         order = torch.from_numpy(rng.permutation(len(Z))).to(Z.device)
@@ -226,7 +226,7 @@ def _better_start(
 def _without_gradient(
     name: str, X: Tensor, Y: Tensor, settings: LearningSettings, seed: int, compute: Compute
 ) -> tuple[Kernel, History]:
-    """Kernels that are chosen rather than climbed to."""
+    """Kernels that are selected without gradient ascent."""
     if name == "witness":
         witness, table = fit_witness(X, Y, np.random.default_rng(seed), compute)
         best = float(table["ratio"].max())

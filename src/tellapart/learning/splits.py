@@ -1,4 +1,4 @@
-"""Which rows to learn from and which to test."""
+"""Splits of rows into those to learn from and those to test."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LEARNED, _TESTED, _DRAWS = 8, 2, 100
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Row numbers of the two samples: those to learn from and those to test. No row is in both."""
+    """Disjoint row numbers of the two samples: rows to learn from and rows to test."""
 
     train_x: Indices
     train_y: Indices
@@ -29,7 +29,7 @@ class Split:
     test_y: Indices
 
     def swapped(self) -> Split:
-        """Learn from what was tested, and test what was learned from."""
+        """Exchange the rows to learn from and the rows to test."""
         return Split(self.test_x, self.test_y, self.train_x, self.train_y)
 
     def to_dict(self) -> dict[str, list[int]]:
@@ -132,7 +132,7 @@ def _draw_split(
 def _draw_together(
     m: int, share: float, units: Indices, strata: np.ndarray[Any, Any] | None, rng: np.random.Generator
 ) -> Split:
-    """A split of units, each of which is rows of one or both samples."""
+    """Split units, each of which consists of rows of one or both samples."""
     _check_share(share)
     _, first, unit, sizes = np.unique(units, return_index=True, return_inverse=True, return_counts=True)
     classes = _classes(sizes, None if strata is None else strata[first])
@@ -174,7 +174,7 @@ def _rows(rows: Sequence[int] | Indices, size: int, name: str) -> Indices:
     found = found.astype(np.int64)
     if len(np.unique(found)) < len(found) or (len(found) and not 0 <= found.min() <= found.max() < size):
         raise InputError(
-            "invalid-row-numbers", f"The rows of {name} to learn from must be different numbers from 0 to {size - 1}."
+            "invalid-row-numbers", f"The rows of {name} to learn from must be distinct integers from 0 to {size - 1}."
         )
     return found
 
@@ -186,7 +186,7 @@ def _check_split(split: Split, m: int, n: int, groups: np.ndarray[Any, Any] | No
             raise InputError(
                 "too-few-rows",
                 f"The split leaves {len(train)} rows of {name} to learn from and {len(test)} to test, but {_LEARNED} "
-                f"and {_TESTED} are needed. Give more rows, or a fixed kernel to mmd_test, which needs no split.",
+                f"and {_TESTED} are needed. Use more rows, or mmd_test with a fixed kernel, which needs no split.",
             )
     if groups is not None:
         train = groups[np.concatenate([split.train_x, m + split.train_y])]
@@ -194,5 +194,5 @@ def _check_split(split: Split, m: int, n: int, groups: np.ndarray[Any, Any] | No
         if len(shared):
             raise InputError(
                 "group-in-two-parts",
-                f"A group must be learned from or tested, but {shared[0].item()!r} is in both parts.",
+                f"Group {shared[0].item()!r} has rows to learn from and rows to test. A group must lie in one part.",
             )

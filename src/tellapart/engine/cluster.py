@@ -44,7 +44,10 @@ def cluster_executor(cluster: Any, threads: int) -> Iterator[Executor | None]:
     if isinstance(cluster, distributed.Client):
         if cluster.asynchronous:
             raise InputTypeError(
-                "invalid-cluster", "The Dask client is asynchronous.", "Pass a synchronous client as {cluster}.", cluster=...
+                "invalid-cluster",
+                "The Dask client is asynchronous.",
+                "Pass a synchronous client as {cluster}.",
+                cluster=...,
             )
         if cluster.status not in ("running", "connecting"):
             raise InputConnectionError(

@@ -76,7 +76,9 @@ def open_run(out: str | Path) -> tuple[Model[Any], checkpoints.RunFacts]:
         raise InputError("no-training-run", f"{out} does not contain a training run: {path.name} is missing.")
     tensors, facts = checkpoints.read_run(path)
     if facts["model"] not in MODELS:
-        raise InputError("unknown-model", f"{path} contains the unknown model {facts['model']!r}. Known models: {', '.join(MODELS)}.")
+        raise InputError(
+            "unknown-model", f"{path} contains the unknown model {facts['model']!r}. Known models: {', '.join(MODELS)}."
+        )
     kind, data = MODELS[facts["model"]], facts["data"]
     with checkpoints.naming_damage(path):
         settings: Any = kind.settings_class.from_mapping(facts["settings"])

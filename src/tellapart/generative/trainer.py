@@ -184,7 +184,8 @@ class Trainer:
             there = checkpoints.read_run(self.path)[1]["step"] if self.path.exists() else None
             if there != self._found_step:
                 raise InputError(
-                    "training-run-changed", f"{self.out} was trained by another process since this run was opened. Open it again."
+                    "training-run-changed",
+                    f"{self.out} was trained by another process since this run was opened. Open it again.",
                 )
             yield
             self._found_step = self.step

@@ -45,9 +45,7 @@ class LearningSettings:
     def __post_init__(self) -> None:
         check_level(self.alpha)
         if self.criterion not in ("t", "power", "mmd"):
-            raise InputError(
-                "unknown-choice", f"`criterion` must be 't', 'power' or 'mmd', got {self.criterion!r}."
-            )
+            raise InputError("unknown-choice", f"`criterion` must be 't', 'power' or 'mmd', got {self.criterion!r}.")
         if not 0 < self.validation < 1:
             raise InputError("out-of-range", f"validation must be a share between 0 and 1, but is {self.validation!r}.")
         for name in ("steps", "restarts", "patience"):

@@ -34,9 +34,7 @@ def named_kernel(kernel: Any, X: Tensor, Y: Tensor, seed: int) -> Kernel:
             f"`kernel` must be a kernel or one of {', '.join(map(repr, NAMES))}, got {kernel!r}.",
         )
     if kernel == "witness":
-        raise InputError(
-            "unsuitable-kernel", "kernel='witness' learns a function and has no initial kernel."
-        )
+        raise InputError("unsuitable-kernel", "kernel='witness' learns a function and has no initial kernel.")
     d = X.flatten(1).shape[1]
     bandwidth = median_distance([X, Y], seed)
     if kernel == "rbf":

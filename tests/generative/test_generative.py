@@ -179,7 +179,7 @@ def test_the_command_line_says_in_one_line_what_diverged(tmp_path, capsys):
         ("gmmn", {"hidden": ["x"]}, "hidden must be a whole number"),
         ("feature-matching", {"match": "medians"}, "match must be one of mmd, means, got"),
         ("gmmn", {"batch_size": 5000}, "A batch has 5000 rows, but digits has 1498"),
-        ("improved-gan", {"labels": 1490}, "labels=1490 asks for 149 of each class, but digits has fewer"),
+        ("improved-gan", {"labels": 1490}, "labels=1490 requires 149 rows of each class, but digits has fewer"),
         ("improved-gan", {"labels": 0, "convolutional": True, "channels": [4]}, "channels must be two numbers"),
         ("vae", {}, "'vae' is not a model"),
     ],
@@ -193,9 +193,9 @@ def test_a_run_is_not_overwritten_nor_resumed_as_another(digits, tmp_path):
     trained("gmmn", digits, tmp_path, {"steps": 2})
     with pytest.raises(ValueError, match="already holds a training run"):
         trained("gmmn", digits, tmp_path)
-    with pytest.raises(ValueError, match="cannot go on as t-gmmn"):
+    with pytest.raises(ValueError, match="cannot be resumed as t-gmmn"):
         trained("t-gmmn", digits, tmp_path, resume=True)
-    with pytest.raises(ValueError, match=r"has learning_rate=2\.0, and cannot go on with learning_rate=1\.0"):
+    with pytest.raises(ValueError, match=r"has learning_rate=2\.0, and cannot be resumed with learning_rate=1\.0"):
         trained("gmmn", digits, tmp_path, {"learning_rate": 1}, resume=True)
     with pytest.raises(ValueError, match="does not contain a training run"):
         generative.sample(tmp_path / "nowhere", 3)
@@ -254,7 +254,7 @@ def test_a_run_has_a_seed_of_its_own_and_keeps_it(digits, tmp_path):
     assert first.seed != second.seed
     resumed = trained("gmmn", digits, tmp_path / "a", {"steps": 4}, resume=True)
     assert resumed.seed == first.seed
-    with pytest.raises(ValueError, match=f"has seed {first.seed}, and cannot go on with seed 1"):
+    with pytest.raises(ValueError, match=f"has seed {first.seed}, and cannot be resumed with seed 1"):
         trained("gmmn", digits, tmp_path / "a", {"steps": 4}, resume=True, rng=1)
 
 

@@ -119,7 +119,7 @@ def odd_values() -> list[Case]:
         (*test, "--groups", ""): "no column ''",
         (*test, "--cluster", ""): "No Dask scheduler answers at ''",
         (*test, "--cluster", "tls://127.0.0.1:9"): "tls needs certificates. Set distributed.comm.tls",
-        (*test, "--cluster", "ucx://127.0.0.1:9"): "no connection to a Dask scheduler|No Dask scheduler",
+        (*test, "--cluster", "ucx://127.0.0.1:9"): "Cannot connect to a Dask scheduler|No Dask scheduler",
         (*test, "--cluster", "inproc://1.2.3.4/5/6"): "Dask scheduler",
         (*test, "--cluster", "\x1b[2J://x"): r"No Dask scheduler answers at '\\+x1b",
         (*test, "--strata", ""): "no column ''",

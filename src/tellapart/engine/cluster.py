@@ -176,7 +176,8 @@ class Cluster:
                     raise RuntimeError(f"The worker {worker} does not have {name}. Install {name} {ours} there.")
                 if theirs != ours:
                     raise RuntimeError(
-                        f"The worker {worker} has {name} {theirs}, but this process has {ours}. Install the same version everywhere."
+                        f"The worker {worker} has {name} {theirs}, but this process has {ours}. Install the same version "
+                        "everywhere."
                     )
 
 
@@ -198,7 +199,7 @@ def _client(distributed: Any, address: Any) -> Iterator[Any]:
             advice = "Set distributed.comm.tls in Dask's configuration, or give {cluster} a Client with its security."
         raise InputConnectionError(
             "cluster-not-found",
-            f"There is no connection to a Dask scheduler at {address!r}: {reason}.",
+            f"Cannot connect to a Dask scheduler at {address!r}: {reason}.",
             advice,
             cluster=...,
         ) from error

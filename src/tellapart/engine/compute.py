@@ -14,7 +14,7 @@ from .._util.progress import ProgressLike, progress_bar
 from .cluster import cluster_executor
 from .executors import Executor, Job, Local, Progress
 
-#: Bytes, a string such as ``"1GB"``, or None for a quarter of what is free.
+#: Bytes, a string such as ``"1GB"``, or None for a quarter of free memory.
 MemoryLike: TypeAlias = int | float | str | None
 
 
@@ -27,11 +27,11 @@ class Compute:
     max_memory
         Bytes that a process may use for this call, in addition to the samples.
     automatic
-        Whether ``max_memory`` is what happened to be free. Then nothing that changes a result may depend on it.
+        Whether ``max_memory`` was derived from free memory. Then results must not depend on it.
     threads
         Maximum number of threads of this process. Results do not depend on it, to the last bit.
     executor
-        Who computes tiles where that is somebody else than these threads.
+        Computes tiles, if not these threads.
     progress
         Function that progress is reported to.
     """

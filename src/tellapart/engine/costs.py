@@ -56,7 +56,7 @@ class Cost:
             [
                 f"{self.rows:,} rows of {self.coordinates:,} numbers: {self.tiles:,} tiles of {height} × {width}.",
                 f"About {_duration(self.seconds)} with {self.workers} at work (by a probe of {self.probe:,} tiles).",
-                f"At most {self.memory / 1e6:,.0f} MB of memory in each process, beside the data it has already.",
+                f"At most {self.memory / 1e6:,.0f} MB of memory in each process, in addition to its data.",
                 *([] if self.kept else ["The rows do not fit into that: they are read again and again."]),
             ]
         )

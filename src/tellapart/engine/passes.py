@@ -22,7 +22,7 @@ from .tiles import FEW, Tiling, on_diagonal
 class Reduction(Protocol):
     """A reduction of tiles: `add` and `close` for each strip, `join` in a tree, `cotangent` in the backward pass.
 
-    A tile on the diagonal is given as it is. `strict_upper` cuts it to the part that belongs to U.
+    Tiles on the diagonal are complete. `strict_upper` restricts them to the part that belongs to U.
     """
 
     def start(self, rows: StripSpan) -> Any:

@@ -81,7 +81,7 @@ class Tiling:
         seconds = entries * kernel.members * (SECONDS_PER_ENTRY + SECONDS_PER_PRODUCT * products)
         #: Threads that have enough to do.
         self.busy_threads = max(1, int(seconds * (5 if self.differentiable else 1) / SECONDS_PER_THREAD))
-        #: With a gradient, of whole samples; what asks for none comes from `prepared`.
+        #: Features of whole samples, if they require gradients. Others come from `prepared`.
         self.points: list[Tensor] = []
         self.features: list[Features] = []
         if self.differentiable:

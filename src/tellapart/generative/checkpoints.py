@@ -113,7 +113,7 @@ def restore_state(
 def check_shapes(path: Path, tensors: Mapping[str, Tensor], shapes: Mapping[str, torch.Size]) -> None:
     """Raise `InputError` if a checkpoint does not contain the networks that its settings describe.
 
-    A file whose settings ask for networks of another size is found out before memory is taken for them.
+    Files whose settings describe networks of another size are rejected before memory is allocated for these.
     """
     held = {key.removeprefix("network/"): value.shape for key, value in tensors.items() if key.startswith("network/")}
     for name in sorted(held.keys() | shapes.keys()):

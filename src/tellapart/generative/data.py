@@ -44,7 +44,7 @@ class Data:
         return hashlib.sha256(self.rows.numpy().tobytes()).hexdigest()[:16]
 
     def choose_labelled(self, count: int, rng: torch.Generator) -> tuple[Tensor, Tensor]:
-        """``count`` rows with their labels, equally many of each class."""
+        """Draw ``count`` rows with their labels, the same number of each class."""
         assert self.labels is not None
         classes = self.labels.unique()
         order = torch.randperm(len(self.rows), generator=rng)
@@ -52,7 +52,7 @@ class Data:
         if len(chosen) < count // len(classes) * len(classes) or not len(chosen):
             raise InputError(
                 "too-few-rows",
-                f"labels={count} asks for {count // len(classes)} of each class, but {self.name} has fewer.",
+                f"labels={count} requires {count // len(classes)} rows of each class, but {self.name} has fewer.",
             )
         return self.rows[chosen], self.labels[chosen]
 

@@ -35,8 +35,8 @@ def measure_samples(
 ) -> dict[str, float]:
     """MMD², t, the exact p-value and the AUC of samples against held-out data.
 
-    The AUC is that of a witness learned on one half of the rows, on the other: 0.5 where samples cannot be told from
-    data, 1 where they always can. It is left out where there are fewer than `FEWEST` rows.
+    The AUC is that of a witness that is learned on one half of the rows and evaluated on the other: 0.5 if samples
+    cannot be distinguished from data, 1 if they always can. It is omitted with fewer than `FEWEST` rows.
     """
     seed = seed_of(rng)
     with torch.no_grad():

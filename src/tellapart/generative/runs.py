@@ -39,7 +39,7 @@ def train(
 ) -> Model[Any]:
     """Train a model, with images of samples, evaluations on held-out data, and TensorBoard if installed.
 
-    Parameters are as for `Trainer`, which it makes; ``data`` may also be ``"mnist"``, ``"digits"``, a folder or a file,
+    Parameters are those of `Trainer`. ``data`` may also be ``"mnist"``, ``"digits"``, a folder or a file,
     and ``callbacks`` are called after the default ones.
     """
     data, out = load(data) if isinstance(data, str) else data, Path(out)

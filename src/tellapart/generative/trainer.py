@@ -32,7 +32,7 @@ from .data import Data
 from .models import MODELS, Diverged, Model
 from .seeds import INITIAL, NOISE, ORDER, derive_seed
 
-#: Settings that may differ when a run is resumed: they change how far it goes and what it tells, not its numbers.
+#: Settings that may differ when a run is resumed: they change its length and its output, but not its numbers.
 MAY_CHANGE = ("steps", "log_every", "evaluate_every", "checkpoint_every")
 
 
@@ -44,19 +44,19 @@ class Trainer:
     name
         One of `MODELS`.
     data
-        What to train on.
+        Training data.
     out
-        The folder of the run.
+        Folder of the run.
     settings
-        Settings other than the defaults.
+        Settings that differ from the defaults.
     rng
-        What all randomness comes from. Its seed is written to the checkpoint; a run that is resumed has its own.
+        Source of all randomness. Its seed is written to the checkpoint, and a resumed run uses the seed in there.
     resume
-        Continue the run in ``out``, if there is one. Without it a folder with a run is left alone, with an error.
+        Continue the run in ``out`` if there is one. Otherwise a folder with a run raises `InputError`.
     device
-        By default a GPU if there is one.
+        By default a GPU if available.
     callbacks
-        Told of what happens, after the log of the run.
+        Called after the log of the run.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class Trainer:
             if facts["device"] != self.device.type:
                 raise InputError(
                     "training-run-differs",
-                    f"The run was made on {facts['device']}, and goes on exactly only there, not on "
+                    f"The run was started on {facts['device']} and can be resumed exactly only there, not on "
                     f"{self.device.type}.",
                 )
             with checkpoints.naming_damage(self.path):
@@ -263,11 +263,11 @@ def _settings_to_resume(
     if (facts["model"], there["digest"]) != (name, data.digest):
         raise InputError(
             "training-run-differs",
-            f"The run is of {facts['model']} on {there['name']}, and cannot go on as {name} on {data.name}.",
+            f"The run is of {facts['model']} on {there['name']}, and cannot be resumed as {name} on {data.name}.",
         )
     if seed != facts["seed"]:
         raise InputError(
-            "training-run-differs", f"The run has seed {facts['seed']}, and cannot go on with seed {seed}."
+            "training-run-differs", f"The run has seed {facts['seed']}, and cannot be resumed with seed {seed}."
         )
     stored = dict(facts["settings"])
     asked = MODELS[name].settings_class.from_mapping({**stored, **given}).as_dict()
@@ -275,6 +275,6 @@ def _settings_to_resume(
     if changed:
         key = changed[0]
         raise InputError(
-            "training-run-differs", f"The run has {key}={stored[key]}, and cannot go on with {key}={asked[key]}."
+            "training-run-differs", f"The run has {key}={stored[key]}, and cannot be resumed with {key}={asked[key]}."
         )
     return asked

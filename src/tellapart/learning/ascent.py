@@ -22,7 +22,7 @@ from ..stats.pvalues import attainable_level, critical_value, normal_quantile
 
 Criterion = Literal["t", "power", "mmd"]
 
-#: Relabellings that give the threshold of the criterion "power".
+#: Number of permutations that determine the threshold of the criterion "power".
 _DRAWS = 99
 #: Factors of the first bandwidth that are tried before learning begins.
 _FACTORS = tuple(2.0**k for k in range(-6, 7))
@@ -37,19 +37,19 @@ class History:
     step
         The step of each entry, counted from 0.
     training, validation
-        The criterion: the mean over the batches since the entry before, and on the held-out rows.
+        The criterion: mean over the batches since the previous entry, and value on the held-out rows.
     score
-        What the held-out rows say of the power of the test: (MMD² - c)/√V+ with the threshold c of a normal null
-        (for the criterion ``"mmd"``, MMD²). The kernel returned is the one where this is largest: on few rows t
-        alone is often large by chance for kernels that see nothing.
+        Estimate of the power of the test on the held-out rows: (MMD² - c)/√V+ with the threshold c of a normal null
+        (MMD² for the criterion ``"mmd"``). The returned kernel has the largest score. With few rows, t alone is often
+        large by chance for kernels that detect no difference.
     replaced
-        The share of those batches in which V was below V2, so that t was U/√V2.
+        The share of batches in which V was below V2, so that t was U/√V2.
     best_step
-        Where the kernel returned was found.
+        Step of the returned kernel.
     restart
-        Which of the restarts it came from.
+        Number of the restart that gave the returned kernel.
     table
-        For kernels that are chosen rather than climbed to (``"rbf"``, ``"witness"``): what was known of each choice.
+        For kernels that are selected without gradient ascent (``"rbf"``, ``"witness"``): the scores of all choices.
     """
 
     criterion: str
@@ -142,7 +142,7 @@ class Ascent:
             found = self.evaluate(*batch)
             value = found.value
             if found.flat or not value.requires_grad:
-                break  # nothing is left to learn: the samples are separated entirely, or constant
+                break  # the samples are separated completely, or constant
             if not bool(torch.isfinite(value)):
                 raise InputError(
                     "learning-diverged",

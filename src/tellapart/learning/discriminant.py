@@ -37,7 +37,7 @@ FEW = 500
 #: Numbers of four bytes for each pair of rows that a choice takes (the matrix, parts of it, a factor, and what the
 #: allocator loses between them), and the end.
 _CHOICE_NUMBERS, _NUMBERS = 8, 8
-#: Bytes for each row that h is made of, where it is evaluated: at 1,024 points at a time in double precision.
+#: Bytes for each row of h during evaluation, at 1,024 points at a time in double precision.
 _BYTES_PER_ROW = 6 * 8 * 1024
 
 

@@ -86,57 +86,62 @@ def fit_kernel(
     threads: int | None = None,
     progress: ProgressLike = None,
 ) -> tuple[Kernel, History]:
-    """Learn the parameters of a kernel by gradient ascent (Adam). Test on other rows than these.
+    """Learn the parameters of a kernel by gradient ascent (Adam). Use other rows to test.
 
     Parameters
     ----------
-    X, Y
-        The rows to learn from, at least 8 of each.
-    kernel
-        Where to start: any kernel with parameters that ask for a gradient. It is copied, not changed. Or a name:
-        ``"ard"`` (a scale for each coordinate; the default), ``"full"`` (a linear map in front of a Gaussian),
-        ``"deep"`` (a network in front of a Gaussian, in the safe form of Liu et al. 2020), ``"rbf"`` (a Gaussian, whose
-        bandwidth is chosen from a grid), ``"witness"`` (h(x) h(y) for the function h with the best signal-to-noise
-        ratio, in closed form: Kübler et al. 2022). The last two do without steps, batches and restarts.
-    criterion
+    X, Y : array-like
+        The rows to learn from, at least 8 of each sample.
+    kernel : str or Kernel
+        A kernel to start from, with parameters that require gradients; it is copied and not changed. Or a name:
+        ``"ard"`` (a scale for each coordinate; the default), ``"full"`` (a linear map before a Gaussian), ``"deep"``
+        (a network before a Gaussian, in the safe form of Liu et al. 2020), ``"rbf"`` (a Gaussian whose bandwidth is
+        selected from a grid), ``"witness"`` (h(x) h(y) for the function h with the largest signal-to-noise ratio, in
+        closed form: Kübler et al. 2022). The last two use no steps, batches or restarts.
+    criterion : {"t", "power", "mmd"}
         ``"t"``: MMD²/√V+. ``"power"``: (MMD² - c)/√V+ with c the threshold at level ``alpha`` of a permutation test
-        whose permutations stay fixed. ``"mmd"``: MMD².
-    alpha
-        The level for ``"power"``.
-    batch_size
-        Rows of each sample in a step; None for all.
-    steps, learning_rate
-        Maximum number of steps of Adam, and its learning rate.
-    validation
-        The share of rows held out, at most 2,000 of each sample. After every pass through the others (at least every
-        20 steps) they are looked at; the kernel returned is the one that had the best `History.score` there.
-    patience
-        Number of evaluations on the held-out rows without improvement after which to stop.
-    restarts
-        How often to start, each time with other batches; from the second time on, from parameters that are
-        disturbed a little. The best on the held-out rows is returned.
-    scan
-        Before learning, multiply the bandwidth of the kernel with powers of 2 and start from the best: a kernel whose
-        bandwidth is off by a factor of a hundred has no gradient to speak of. An `ARD` kernel also starts, if that
-        looks better, from scales by how much each coordinate differs when looked at alone.
-    rng
-        For the split, the batches and the permutations.
+        with fixed permutations. ``"mmd"``: MMD².
+    alpha : float
+        Level for ``"power"``.
+    batch_size : int or None
+        Number of rows of each sample in a step, or None for all.
+    steps : int
+        Maximum number of steps of Adam.
+    learning_rate : float
+        Learning rate of Adam.
+    validation : float
+        Share of rows to hold out, at most 2,000 of each sample. The kernel is evaluated on them after every pass
+        through the other rows, and at least every 20 steps. The returned kernel is the one with the largest
+        `History.score`.
+    patience : int
+        Number of evaluations without improvement after which to stop.
+    restarts : int
+        Number of starts. They use different batches, and all but the first use perturbed initial parameters. The kernel
+        with the largest score is returned.
+    scan : bool
+        First multiply the bandwidth of the kernel by powers of 2 and start from the best one, since gradients vanish
+        if the bandwidth is wrong by orders of magnitude. An `ARD` kernel also starts from scales that are estimated
+        from each coordinate alone, if their score is larger.
+    rng : int, torch.Generator, numpy.random.Generator or None
+        Random numbers for the split, the batches and the permutations.
     max_memory, threads
-        As for `estimate`. The rows themselves come on top, twice: they are kept in memory and split. A witness that
-        is learned within a ``max_memory`` below 1.2 GB is learned from fewer rows (see the notes).
-    progress
-        True, False, None (a bar if standard error is a terminal) or a function of what is done and what is to do.
+        As for `estimate`. The rows are held in memory twice in addition. If ``"witness"`` is learned with a
+        ``max_memory`` below 1.2 GB, it uses fewer rows (see the notes).
+    progress : bool, callable or None
+        True, False, None (a bar if standard error is a terminal), or a function of the work done and the total work.
 
     Returns
     -------
-    kernel, history
-        The learned kernel, and a `History`.
+    kernel : Kernel
+        The learned kernel.
+    history : History
+        Its scores.
 
     Notes
     -----
-    A step costs (2 batch_size)² kernel evaluations, forwards and backwards. ``"witness"`` stores and factors kernel
-    matrices: from at most 4,000 rows it chooses bandwidth and ridge, and from 6,000 it is made. They are fewer,
-    and the witness another one, where you give a ``max_memory`` that they do not fit into (1,200 in 60 MB).
+    A step takes (2 batch_size)² kernel evaluations, forward and backward. ``"witness"`` stores and factorizes kernel
+    matrices: at most 4,000 rows are used to select bandwidth and ridge, and at most 6,000 for the result. These numbers
+    are smaller, and the result is different, if they do not fit into ``max_memory`` (1,200 in 60 MB).
 
     Examples
     --------

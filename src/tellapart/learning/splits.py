@@ -56,24 +56,24 @@ def split_rows(
 
     Parameters
     ----------
-    m, n
-        How many rows there are.
-    train
-        The share of each sample to learn from; or the row numbers in X and in Y to learn from, all others being
-        tested; or a `Split`, which is checked.
-    groups
-        A label for each row of X and then of Y: whole groups are learned from or tested.
-    strata
-        A label for each row likewise: the share is taken within every stratum. Of strata with few rows, the same
-        ones are learned from in both samples.
-    equal
-        A number for each row likewise, where rows stand in both samples: rows of one number are learned from or tested
-        together. Such a split does not ask which sample a row is of, so that it leaves about a share of each.
-    equal_groups
-        Take the share among the groups of every size. Only for tests that exchange groups of equal size: both parts
-        then have the same sizes of groups, and a chance difference in these would be found again where it was learned.
-    rng
-        For a share: a seed or a generator.
+    m, n : int
+        Numbers of rows.
+    train : float, pair of sequences of int, or Split
+        Share of each sample to learn from; or the row numbers in X and in Y to learn from, so that all others are
+        tested; or a `Split`, which is validated.
+    groups : array, optional
+        A label for each row of X and then of Y. Groups are not divided.
+    strata : array, optional
+        A label for each row of X and then of Y. The share is taken within every stratum. If strata have few rows, the
+        same strata are learned from in both samples.
+    equal : array, optional
+        A number for each row of X and then of Y, if rows occur in both samples. Rows with the same number are not
+        divided. This split does not depend on the sample of a row, so it takes the share of each sample approximately.
+    equal_groups : bool
+        Take the share among the groups of each size, for tests that exchange groups of equal size only: otherwise a
+        random difference in sizes would affect both parts.
+    rng : int, torch.Generator, numpy.random.Generator or None
+        Random numbers, if ``train`` is a share.
 
     Examples
     --------

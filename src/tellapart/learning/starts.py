@@ -18,7 +18,7 @@ from .bandwidths import median_distance
 #: Kernels that can be named instead of made.
 NAMES = ("rbf", "ard", "full", "deep", "witness")
 
-#: Rows of each sample that coordinates are looked at on, and pairs of numbers in all, and at a time.
+#: Rows of each sample that coordinates are evaluated on; maximum number of pairs of numbers in all, and at a time.
 _ROWS, _PAIRS, _PAIRS_AT_A_TIME = 500, 2e8, 4e6
 #: Bytes for each pair of rows: squared distances, kernel values, and these in double precision.
 _BYTES = 16
@@ -89,7 +89,7 @@ def marginal_z_scores(pooled: Tensor, m: int, compute: Compute) -> Tensor:
     found = []
     pairs = min(_PAIRS_AT_A_TIME, compute.max_memory / (2 * _BYTES))
     count = min(max(int(pairs / N**2), 1), units.shape[1])
-    # Made once: to free large blocks and ask for them again leaves holes that are never filled.
+    # Allocated once: freeing and allocating large blocks repeatedly fragments the memory.
     kinds = torch.float32, torch.float32, torch.float64
     memory = [torch.empty(N * N * count, dtype=kind, device=units.device) for kind in kinds]
     for columns in units.T.split(count):

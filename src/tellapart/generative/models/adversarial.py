@@ -17,11 +17,11 @@ from .base import Diverged, Model, paper_kernel
 
 @dataclass(frozen=True)
 class AdversarialSettings(Settings):
-    """The kernel maximises t while the generator minimises it, which the paper's footnote calls hard.
+    """The kernel maximizes t while the generator minimizes it, which the footnote of the paper calls difficult.
 
-    What keeps it from diverging: a network z whose gradient at data and samples is held near 1 (``penalty``), seen
-    beside the raw pixels, which it cannot switch off; a kernel that learns much more slowly than the generator, because
-    t has no upper bound; Adam with little momentum. With a kernel as quick as the generator t stays above 50.
+    Divergence is prevented by a network z whose gradient at data and samples is kept near 1 (``penalty``), and whose
+    output is used together with the raw pixels; by a much smaller learning rate of the kernel than of the generator,
+    because t has no upper bound; and by Adam with little momentum. With equal learning rates, t stays above 50.
     """
 
     batch_size: int = 250

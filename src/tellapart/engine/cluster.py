@@ -176,8 +176,8 @@ class Cluster:
                     raise RuntimeError(f"The worker {worker} does not have {name}. Install {name} {ours} there.")
                 if theirs != ours:
                     raise RuntimeError(
-                        f"The worker {worker} has {name} {theirs}, but this process has {ours}. Install the same version "
-                        "everywhere."
+                        f"The worker {worker} has {name} {theirs}, but this process has {ours}. Install the "
+                        "same version everywhere."
                     )
 
 

@@ -181,13 +181,20 @@ def test_bad_input_is_named(capsys, tmp_path, numbers):
     fails(capsys, "a.npy", "b.npy", "--max-memory", "lots", says="is not a size")
 
 
-def test_wrong_calls_show_the_usage():
+def test_wrong_calls_show_the_usage(capsys):
     two = ["compare", "a", "b"]
-    for arguments in (["compare"], [*two, "--test", "x"], [*two, "--image-size", "8"], [*two, "--permutations", "0"]):
-        result = run(*arguments)
-        assert result.returncode == 2
-        assert "usage: tellapart compare" in result.stderr
-        assert "Traceback" not in result.stderr
+    for arguments in (
+        ["compare", "a", "b", "c"],
+        [*two, "--test", "x"],
+        [*two, "--image-size", "8"],
+        [*two, "--alpha"],
+    ):
+        with pytest.raises(SystemExit, match="2"):
+            main(arguments)
+        assert "usage: tellapart compare" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="2"):
+        main([*two, "--permutations", "0"])
+    assert "'0' is not a positive integer" in capsys.readouterr().err
 
 
 def test_what_was_meant_is_suggested(capsys):
@@ -272,6 +279,10 @@ def test_exit_codes_and_json_of_real_processes(numbers, tmp_path):
     assert not (tmp_path / "r.html").exists()
     shown = run("compare", "a.npy", "none.npy", TELLAPART_DEBUG="1")
     assert "Traceback" in shown.stderr
+    usage = run("compare")
+    assert usage.returncode == 2
+    assert "usage: tellapart compare" in usage.stderr
+    assert "Traceback" not in usage.stderr
 
 
 def test_the_code_is_0_where_no_difference_is_seen(numbers, capsys, tmp_path):

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 import tellapart as ta
-from tellapart._util.view import Headline, Matrix, Table
+from tellapart._util.view import Headline, Matrix, TableBlock
 from tellapart.report import render
-from tellapart.report.svg import Axis, Plot
+from tellapart.report.svg import Plot, SvgAxis
 
 
 def frame(n, seed, shift=0.0, town=("Ulm", "Bonn")):
@@ -93,7 +93,7 @@ def test_images_have_a_map_of_pixels():
 
 
 def test_notes_of_batches_do_not_repeat_their_names(monitor):
-    table = block(monitor, Table, "All batches")
+    table = block(monitor, TableBlock, "All batches")
     name, notes = table.rows[0].cells[0].text, table.rows[0].cells[-1].text
     assert name == "a long name of 2024-02-09.csv"
     assert notes.endswith("rows have a 'town' not in the reference: 'Rom'.")
@@ -112,7 +112,9 @@ def test_names_of_batches_do_not_meet(monitor):
 
 def test_texts_at_an_axis_keep_apart_where_they_are_of_unequal_length():
     names = ["x" * 14, "x" * 14, "x" * 14, "y", "y", "y"]
-    plot = Plot(Axis(-0.5, 5.5, form=lambda value: names[round(value)] if value % 1 == 0 else ""), Axis(0, 1), 520)
+    plot = Plot(
+        SvgAxis(-0.5, 5.5, form=lambda value: names[round(value)] if value % 1 == 0 else ""), SvgAxis(0, 1), 520
+    )
     ticks = plot._ticks_that_fit()
     assert all(text for _, text in ticks)
     assert plot._fit(ticks)

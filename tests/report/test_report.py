@@ -15,7 +15,7 @@ from comparisons import EVIL, LEARNING, QUICK
 import tellapart as ta
 from tellapart import report
 from tellapart._util.numbers import number
-from tellapart.report.svg import Axis
+from tellapart.report.svg import SvgAxis
 
 EVERY = ("table", "wide", "images", "nothing", "learned_table", "learned_images")
 
@@ -264,9 +264,9 @@ def test_what_is_missing_is_named(images, monkeypatch):
 
 
 def test_ticks_are_round_and_inside():
-    assert [text for _, text in Axis(0.03, 0.98).ticks(5)] == ["0.2", "0.4", "0.6", "0.8"]
-    assert [text for _, text in Axis(-1500, 2500).ticks(4)] == ["-1,000", "0", "1,000", "2,000"]
-    assert [value for value, _ in Axis(0.02, 30, log=True).ticks()] == [0.1, 1, 10]
+    assert [text for _, text in SvgAxis(0.03, 0.98).ticks(5)] == ["0.2", "0.4", "0.6", "0.8"]
+    assert [text for _, text in SvgAxis(-1500, 2500).ticks(4)] == ["-1,000", "0", "1,000", "2,000"]
+    assert [value for value, _ in SvgAxis(0.02, 30, log=True).ticks()] == [0.1, 1, 10]
     assert [number(v) for v in (0, 0.5, 41.25, 123456.0, 2e-7)] == ["0", "0.5", "41.2", "123,000", "2e-07"]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from .._util.errors import Note
 from .._util.numbers import is_smallest, number, p_text, percent
 from .._util.text import shorten
-from .._util.view import Column, Facts, Figure, Headline, Row, Table, View, facts, notes
+from .._util.view import Facts, Figure, Headline, Row, TableBlock, TableColumn, View, facts, notes
 from ..data import Encoding, Sample, Source
 from ..data.arrays import Array
 from ..data.names import quote_names
@@ -319,14 +319,14 @@ class Comparison(Result):
             ("Strata", self.over_strata) if self.over_strata else None,
         )
 
-    def _slices_table(self) -> Table | None:
+    def _slices_table(self) -> TableBlock | None:
         if not self.slices:
             return None
         found = self.differing_slices
-        return Table(
+        return TableBlock(
             title="Kinds of rows",
             strong_title="Kinds of rows that differ in number (found on one half of the rows, counted on the other)",
-            columns=(Column("kinds of rows", "name"), Column("shares"), Column("adjusted p", "p")),
+            columns=(TableColumn("kinds of rows", "name"), TableColumn("shares"), TableColumn("adjusted p", "p")),
             rows=tuple(
                 Row.of(
                     f"{one.text}{'' if one.conditions else f' ({self._like(one)})'}",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from .._util.view import Block, Detail, Facts, Figure, Headline, Table, View, notes
+from .._util.view import Block, Detail, Facts, Figure, Headline, TableBlock, View, notes
 from ..omnibus import tie_adjusted_threshold
 from ..stats.pvalues import critical_value, rejects
 from .findings import Findings
@@ -136,7 +136,7 @@ class AutoResult(Result):
         """Blocks about two samples at a time."""
         return ()
 
-    def _columns_table(self, alpha: float) -> Table | None:
+    def _columns_table(self, alpha: float) -> TableBlock | None:
         level = self.column_alpha(alpha)
         return findings_table(
             self.columns,
@@ -157,7 +157,7 @@ class AutoResult(Result):
             f"differ is at most {alpha:g}, pairs included. Columns are named up to p = {self.column_alpha(alpha):.3g}."
         )
 
-    def _pairs_table(self, alpha: float) -> Table | None:
+    def _pairs_table(self, alpha: float) -> TableBlock | None:
         found = self.differing_pairs(alpha)
         return findings_table(
             self.pairs if found else [],

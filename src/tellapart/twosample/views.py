@@ -10,7 +10,20 @@ import numpy as np
 
 from .._util.bins import bin_edges, range_of_null, shared_edges, shares_in
 from .._util.numbers import is_smallest, number, p_sentence, p_text, percent, signed
-from .._util.view import Axis, Cell, Column, Detail, EffectBar, Figure, Headline, Matrix, MatrixCell, Row, Series, Table
+from .._util.view import (
+    Axis,
+    Cell,
+    Detail,
+    EffectBar,
+    Figure,
+    Headline,
+    Matrix,
+    MatrixCell,
+    Row,
+    Series,
+    TableBlock,
+    TableColumn,
+)
 from ..omnibus import FAMILIES as FAMILY_CLASSES
 from ..stats.pvalues import rejects
 
@@ -87,13 +100,13 @@ def smallest_remark(pvalue: float, smallest: float, permutations: int) -> str:
     return "the smallest attainable" if is_smallest(pvalue, smallest) else f"{permutations:,} permutations"
 
 
-def families_table(families: Mapping[str, FamilyResult], smallest: float) -> Table | None:
+def families_table(families: Mapping[str, FamilyResult], smallest: float) -> TableBlock | None:
     """The families of statistics, each with its own p-value; None if there are none."""
     if not families:
         return None
-    return Table(
+    return TableBlock(
         title="Each view by itself",
-        columns=(Column("view", "name"), Column("p by itself", "p"), Column("strongest statistic")),
+        columns=(TableColumn("view", "name"), TableColumn("p by itself", "p"), TableColumn("strongest statistic")),
         rows=tuple(
             Row.of(FAMILIES.get(name, name), p_text(one.pvalue, smallest), one.strongest_statistic)
             for name, one in families.items()
@@ -112,7 +125,7 @@ def findings_table(
     what: str = "Columns",
     one: str = "column",
     **others: Any,
-) -> Table | None:
+) -> TableBlock | None:
     """Columns or pairs of columns, those that differ strong; None if there are none.
 
     Parameters
@@ -140,16 +153,16 @@ def findings_table(
         reach[unit] = max([reach.get(unit, 0.0), *ends])
     strong = sum(rejects(finding.pvalue, alpha) for finding in findings) if reject else 0
     looked = f"{what}: {len(findings):,} were examined; none is named, since the test does not reject."
-    return Table(
+    return TableBlock(
         **{
             "title": what,
             "strong_title": f"{what} that differ (adjusted p ≤ {alpha:g})",
             "instead": "" if reject else looked,
             "columns": (
-                Column(one, "name"),
-                Column("what differs"),
-                Column("effect", "number", Detail.CARD, _APPROXIMATE),
-                Column("adjusted p", "p"),
+                TableColumn(one, "name"),
+                TableColumn("what differs"),
+                TableColumn("effect", "number", Detail.CARD, _APPROXIMATE),
+                TableColumn("adjusted p", "p"),
             ),
             "rows": tuple(_row(finding, alpha, reject, smallest, reach) for finding in shown),
             "total": len(findings),

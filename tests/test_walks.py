@@ -45,6 +45,14 @@ TO_BOTH = {
     "stats.nulls.__init__.as_null",
     "_util.memory.memory_budget",
     "twosample.fixed.choose_kernel",
+    "data.shared.note_shared",
+    "twosample.auto.run_omnibus",
+    "omnibus.test.pool_rows",
+    "omnibus.test.omnibus_test",
+    "omnibus.combination.combine_families",
+    "twosample.naming.adjust_columns",
+    "twosample.moments.sum_moments",
+    "twosample.variances.sum_variances",
 }
 
 
@@ -99,6 +107,7 @@ def of_cluster() -> None:
 
 
 WALKS = {
+    "two_sample_test(X, Y)": lambda: ta.two_sample_test(np.load("a.npy"), np.load("b.npy"), **QUICK),
     "mmd_test(X, Y)": lambda: ta.mmd_test(np.load("a.npy"), np.load("b.npy"), rng=0),
     'compare("a.csv", "b.csv").to_html(…)': lambda: ta.compare("a.csv", "b.csv", **QUICK).to_html("r.html"),
     'compare("a.csv", "b.csv", "ard")': lambda: ta.compare("a.csv", "b.csv", "ard", **LEARNED),
@@ -138,6 +147,14 @@ def test_the_calls_come_in_order_and_nothing_is_done_twice(walk):
             del counts[name]  # of rows in files: block by block, as they are read
     assert {name: counts[name] for name in TO_EACH if counts[name] > 2} == {}
     assert {name: counts[name] for name in TO_BOTH if counts[name] > 1} == {}
+
+
+def test_every_walk_of_the_page_is_followed():
+    assert set(re.findall(r"^\*\*(.+)\*\*\n\n`", PAGE, re.MULTILINE)) == set(WALKS)
+    for walk in WALKS:
+        made, names = set(follow(walk)), steps(walk)
+        assert len(names) >= 5
+        assert set(names) <= made, walk
 
 
 def test_everything_that_is_counted_is_called():

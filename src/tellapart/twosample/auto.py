@@ -28,9 +28,12 @@ from ..omnibus import Layout, OmnibusResult, Pooled, StrongestStatistic, omnibus
 from ..stats.design import Design, check_paired
 from ..stats.permutations import NothingToExchange, draw_permutations
 from ..stats.pvalues import USUAL_LEVEL, check_draws, note_floor, warn_of_floor
+from .auto_result import AutoResult, FamilyResult
 from .effects import Effects
-from .findings import AutoResult, FamilyResult, Findings, KSampleResult, PairwiseTest, TwoSampleResult, holm
+from .findings import Findings, holm
+from .k_sample_result import KSampleResult, PairwiseTest
 from .naming import adjust_columns
+from .two_sample_result import TwoSampleResult
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 #: A test of pooled rows.

@@ -19,7 +19,7 @@ from ..learning.starts import named_kernel
 from ..stats.nulls import Null, NullLike, Problem, as_null
 from .fixed import AUTO_LIMIT, check_permutations, check_precision, choose_kernel
 from .learned import take_labels
-from .opening import open_for_kernel
+from .opening import KernelInput
 
 
 def mmd_test_cost(
@@ -60,17 +60,7 @@ def mmd_test_cost(
     chosen, dtype = as_null(null), check_precision(precision)
     check_permutations(permutations, chosen)
     seed = seed_of(rng)
-    samples = open_for_kernel(
-        X,
-        Y,
-        kernel,
-        at_least=2,
-        standardise=standardise,
-        seed=seed,
-        max_memory=max_memory,
-        reading=reading,
-        keep=keep_columns,
-    )
+    samples = KernelInput(X, Y, kernel, seed, standardise, keep_columns, max_memory, reading).open()
     x, y = samples.points
     with computing(max_memory, cluster, threads=threads) as compute:
         found = choose_kernel(kernel, x, y, seed)

@@ -22,7 +22,7 @@ from ..learning.bandwidths import median_distance
 from ..stats.nulls import Null, NullDistribution, NullLike, Paired, Permutation, Problem, as_null
 from ..stats.nulls.sequential import draw_until_decided
 from ..stats.pvalues import check_draws, check_level, min_pvalue, note_floor, warn_of_floor
-from .opening import open_for_kernel
+from .opening import KernelInput
 from .results import TestResult
 
 #: Draws at the most with ``permutations="auto"``.
@@ -128,17 +128,8 @@ def mmd_test(
     check_level(alpha)
     check_permutations(permutations, chosen)
     seed = seed_of(rng)
-    samples = open_for_kernel(
-        X,
-        Y,
-        kernel,
-        at_least=2,
-        standardise=standardise,
-        seed=seed,
-        max_memory=max_memory,
-        reading=reading,
-        paired=isinstance(chosen, Paired),
-        keep=keep_columns,
+    samples = KernelInput(X, Y, kernel, seed, standardise, keep_columns, max_memory, reading).open(
+        isinstance(chosen, Paired)
     )
     x, y = samples.points
     with computing(max_memory, cluster, progress, threads, title="mmd_test") as compute:
@@ -214,9 +205,7 @@ def witness_test(
     null = Permutation(groups, strata, equal_groups)
     check_draws(permutations)
     seed = seed_of(rng)
-    samples = open_for_kernel(
-        X, Y, witness, at_least=2, standardise=False, seed=seed, max_memory=max_memory, reading={}, keep=True
-    )
+    samples = KernelInput(X, Y, witness, seed, keep_columns=True, max_memory=max_memory).open()
     x, y = samples.points
     with computing(max_memory) as compute:
         result = run_witness_test(x, y, witness, null, permutations, seed, compute, start=start)

@@ -19,13 +19,13 @@ from ..data.hashing import hash_blocks
 from ..data.shared import SharedRows, find_shared_rows
 from ..engine import Compute, MemoryLike, computing
 from ..learning import Criterion
-from ..learning.fitting import Settings, learn_kernel
+from ..learning.fitting import LearningSettings, learn_kernel
 from ..learning.splits import Split, split_rows
 from ..stats.design import Design
 from ..stats.nulls import Binned, Null, NullLike, Permutation, as_null
 from ..stats.pvalues import COMBINATIONS, check_draws, note_floor, warn_of_floor
 from .fixed import check_permutations, run_test, run_witness_test
-from .opening import open_for_kernel
+from .opening import KernelInput
 from .results import LearnedTest, SplitResult
 
 Combination = Literal["bonferroni", "cauchy"]
@@ -107,7 +107,7 @@ def learned_test(
     """
     if combination not in COMBINATIONS:
         raise InputError("unknown-choice", f"combination must be 'bonferroni' or 'cauchy', but is {combination!r}.")
-    settings = Settings.from_mapping(criterion, learning)
+    settings = LearningSettings.from_mapping(criterion, learning)
     chosen = check_learned_null(null, groups, strata, equal_groups)
     if isinstance(kernel, str) and kernel == "witness":
         check_draws(permutations)  # they take no time, so there is nothing for "auto" to save
@@ -115,17 +115,7 @@ def learned_test(
         check_permutations(permutations, chosen)
     start = time.perf_counter()
     seed = seed_of(rng)
-    samples = open_for_kernel(
-        X,
-        Y,
-        kernel,
-        at_least=2,
-        standardise=standardise,
-        seed=seed,
-        max_memory=max_memory,
-        reading=reading,
-        keep=keep_columns,
-    )
+    samples = KernelInput(X, Y, kernel, seed, standardise, keep_columns, max_memory, reading).open()
     x, y = samples.points
     shared = find_shared_rows(hash_blocks(x), hash_blocks(y))
     if shared is not None:
@@ -142,7 +132,7 @@ def run_learned_test(
     x: Points,
     y: Points,
     kernel: Any,
-    settings: Settings,
+    settings: LearningSettings,
     splits: Sequence[Split],
     null: Null,
     permutations: int,
@@ -173,7 +163,7 @@ def _learn_and_test(
     y: Points,
     split: Split,
     kernel: Any,
-    settings: Settings,
+    settings: LearningSettings,
     null: Null,
     permutations: int,
     seed: int,

@@ -34,8 +34,8 @@ from ..stats.design import Design
 from ..stats.pvalues import check_draws, warn_of_floor
 from .auto import run_omnibus
 from .constant_columns import find_constants, layout_of, mark_others, units_of
-from .findings import TwoSampleResult
 from .reference_state import FORMAT, MOST, ReferenceState, as_loaded, fingerprint, read_state, write_state
+from .two_sample_result import TwoSampleResult
 
 if TYPE_CHECKING:
     from .control import Control

@@ -109,7 +109,7 @@ class Beginning:
     """The first tiles of the first strips of a job, as many strips as there are workers."""
 
     def __init__(self, job: Job, tiles: int) -> None:
-        self.job, self.tiles, self.device, self.threads = job, tiles, job.device, job.threads
+        self.job, self.tiles, self.threads = job, tiles, job.threads
         self.count = self.workers = 0
 
     def allow(self, most: int | None) -> None:

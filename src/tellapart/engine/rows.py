@@ -197,7 +197,9 @@ class RowJob:
 
     def part(self, panel: range, checkpoint: Callable[[], None], most: int | None = None) -> Any:
         """The sums of some runs."""
-        return tree(self.add, (self._sum_run(number, checkpoint, most) for number in panel))
+        # Extreme rows may overflow in a feature: what is made of the sums copes with numbers that are not finite.
+        with np.errstate(all="ignore"):
+            return tree(self.add, (self._sum_run(number, checkpoint, most) for number in panel))
 
     def _sum_run(self, number: int, checkpoint: Callable[[], None], most: int | None) -> Any:
         stop = min((number + 1) * self.run, self.blocks)
@@ -211,7 +213,8 @@ class RowJob:
 
     def join(self, left: Any, right: Any) -> Any:
         """Add the sums of adjacent runs."""
-        return self.add(left, right)
+        with np.errstate(all="ignore"):
+            return self.add(left, right)
 
 
 class Stratum(NamedTuple):

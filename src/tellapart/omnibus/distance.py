@@ -25,7 +25,7 @@ _TAIL = 0.025
 FARTHEST = math.sqrt(2)
 #: The logarithm of the smallest probability that is given.
 _LEAST = -690.0
-#: Squared distances below this share of the largest square are rounding: the rows are equal.
+#: Squared distances below this share of the squares of both rows are rounding: the rows are equal.
 _EQUAL = 1e-13
 _BLOCK = 1_024
 
@@ -110,8 +110,9 @@ class MeanFeatures:
         Z = plan.scaled(sketch[: max(_LANDMARKS, _MEASURED)])
         if bandwidth is None:
             some = Z[:_MEASURED].astype(np.float64)
-            squared = squared_distances(some, some)[np.triu_indices(len(some), 1)]
-            apart = squared[squared > _EQUAL * np.square(some).max()]
+            norms, pairs = np.square(some).sum(1), np.triu_indices(len(some), 1)
+            squared = squared_distances(some, some)[pairs]
+            apart = squared[squared > _EQUAL * (norms[:, None] + norms)[pairs]]
             bandwidth = math.sqrt(lower_median(apart)) if len(apart) else 1.0
         landmarks = Z[:_LANDMARKS].copy()
         kernel = GaussianFeatures(landmarks, (bandwidth,), (np.zeros(len(landmarks), np.float32),))

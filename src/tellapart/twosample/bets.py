@@ -122,7 +122,6 @@ def _side_by_side(parts: list[Array], rows: int) -> Array:
     return np.concatenate(parts, axis=1) if parts else np.zeros((rows, 0), np.float32)
 
 
-@workers.one_core()
 def _features(test: FixedTest, rows: Array) -> list[Array]:
     """One array for each group, with the same bits for every number of threads of BLAS."""
     plan = test.plan
@@ -131,12 +130,13 @@ def _features(test: FixedTest, rows: Array) -> list[Array]:
     chosen = dict(kernels[:: max(1, len(kernels) // _KERNELS)][:_KERNELS])
     scale = math.sqrt(plan.rows)
     groups = []
-    for block, F in plan.features(rows, list(chosen)):
-        # Eigenvalues increase, so the last components have the largest.
-        groups.append(F @ chosen[block].directions[:, -_COMPONENTS:] * scale)
-    for family in plan.families:
-        if family.bet_columns:
-            parts = plan.features(rows, family.blocks)
-            leading = [block.leading(F, _COSINES, family.bet_columns) for block, F in parts]
-            groups.append(np.concatenate(leading, axis=1))
+    with workers.one_core(), np.errstate(all="ignore"):
+        for block, F in plan.features(rows, list(chosen)):
+            # Eigenvalues increase, so the last components have the largest.
+            groups.append(F @ chosen[block].directions[:, -_COMPONENTS:] * scale)
+        for family in plan.families:
+            if family.bet_columns:
+                parts = plan.features(rows, family.blocks)
+                leading = [block.leading(F, _COSINES, family.bet_columns) for block, F in parts]
+                groups.append(np.concatenate(leading, axis=1))
     return groups

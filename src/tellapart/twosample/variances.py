@@ -336,14 +336,15 @@ def _sum_totals(
     step = max(1, min(width, _TOGETHER // count))
     squares, fourth = np.zeros((2, width))
     parts = np.zeros((samples, width))
-    for start in range(0, width, step):
-        some = slice(start, min(start + step, width))
-        totals = np.zeros((count, some.stop - some.start))
-        for row in range(0, len(rows.points), _BLOCK):
-            here = slice(row, min(row + _BLOCK, len(rows.points)))
-            block = as_matrix(rows.points[here])
-            add_at(totals, places[here], factors[here] * influence(block, rows.labels, here)[:, some])
-        by_sample = totals.reshape(-1, samples, some.stop - some.start)
-        whole = by_sample.sum(1) ** 2
-        squares[some], fourth[some], parts[:, some] = whole.sum(0), (whole**2).sum(0), (by_sample**2).sum(0)
+    with np.errstate(all="ignore"):
+        for start in range(0, width, step):
+            some = slice(start, min(start + step, width))
+            totals = np.zeros((count, some.stop - some.start))
+            for row in range(0, len(rows.points), _BLOCK):
+                here = slice(row, min(row + _BLOCK, len(rows.points)))
+                block = as_matrix(rows.points[here])
+                add_at(totals, places[here], factors[here] * influence(block, rows.labels, here)[:, some])
+            by_sample = totals.reshape(-1, samples, some.stop - some.start)
+            whole = by_sample.sum(1) ** 2
+            squares[some], fourth[some], parts[:, some] = whole.sum(0), (whole**2).sum(0), (by_sample**2).sum(0)
     return squares, fourth, parts[:2]

@@ -156,7 +156,8 @@ def lower_median(values: Array) -> float:
 def inverse_root(factor: Array) -> Array:
     """R^-ᵀ of a triangular R, such as `SimilarityFeatures.whitening` returns."""
     root, _ = dtrtri(factor.T, lower=0)
-    return np.triu(root).astype(np.float32, order="C")
+    inverse: Array = np.triu(root).astype(np.float32, order="C")
+    return inverse
 
 
 def factorize(K: Array) -> Array:

@@ -117,7 +117,7 @@ class Ranks:
         """The columns with ties so heavy that cosines have to be orthonormalized."""
         tied = {c: made for c, below in enumerate(self.below) if (made := _orthonormalize(below)) is not None}
         parts = [np.stack(part).astype(np.float32) for part in zip(*tied.values(), strict=True)]
-        return TiedColumns(np.array(list(tied), int), *(parts or [np.empty(0)] * 4))
+        return TiedColumns(np.array(list(tied), int), *(parts or [np.empty(0, np.float32)] * 4))
 
 
 def rank_cosines(U: Array) -> Array:

@@ -44,12 +44,7 @@ class TiedColumns(NamedTuple):
 
     def __call__(self, cosines: Array) -> Array:
         """The functions of some rows, from the cosines of these columns: (rows, columns, 6)."""
-        centred = cosines - self.means
-        mixed = np.zeros_like(centred)
-        # One number at a time: a matrix product may round a row differently in blocks of another size.
-        for k in range(COSINES):
-            for j in range(k + 1):
-                mixed[..., k] += self.mixing[:, k, j] * centred[..., j]
+        mixed = _mix(cosines - self.means, self.mixing)
         return np.clip(mixed, self.lowest, self.highest, out=mixed)
 
 
@@ -116,7 +111,7 @@ class Ranks:
     def tied(self) -> TiedColumns:
         """The columns with ties so heavy that cosines have to be orthonormalized."""
         tied = {c: made for c, below in enumerate(self.below) if (made := _orthonormalize(below)) is not None}
-        parts = [np.stack(part).astype(np.float32) for part in zip(*tied.values(), strict=True)]
+        parts = [np.stack(part) for part in zip(*tied.values(), strict=True)]
         return TiedColumns(np.array(list(tied), int), *(parts or [np.empty(0, np.float32)] * 4))
 
 
@@ -156,8 +151,20 @@ def _orthonormalize(below: Array) -> tuple[Array, Array, Array, Array] | None:
             Q[:, k], mixing[k] = rest / math.sqrt(left), row / math.sqrt(left)
     if least >= _INDEPENDENT:
         return None
-    values = Q / np.sqrt(shares)[:, None]
+    # The range is that of the values as they are computed for rows: rounding, enlarged, is part of it.
+    means, mixing = means.astype(np.float32), mixing.astype(np.float32)
+    values = _mix(rank_cosines((below[1:] + below[:-1])[:, None] / 2) - means, mixing[None])[:, 0]
     return means, mixing, values.min(0), values.max(0)
+
+
+def _mix(centred: Array, mixing: Array) -> Array:
+    """Combinations of centred cosines (rows, columns, 6) by the matrix of each column."""
+    mixed = np.zeros_like(centred)
+    # One number at a time: a matrix product may round a row differently in blocks of another size.
+    for k in range(COSINES):
+        for j in range(k + 1):
+            mixed[..., k] += mixing[:, k, j] * centred[..., j]
+    return mixed
 
 
 def normal_scores(U: Array, rows: int) -> Array:

@@ -12,7 +12,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 
 import tellapart as ta
 from tellapart.twosample.bets import Bets
@@ -79,7 +78,7 @@ def simulate(name, references, batches=30):
         cuts = np.cumsum(rng.integers(5, 300, batches))
         stream = reference.open(draw(rng, int(cuts[-1])))
         bets, largest = Bets(reference), 0.0
-        for part in torch.tensor_split(stream.rows, torch.from_numpy(cuts[:-1])):
+        for part in np.split(stream.rows, cuts[:-1]):
             bets.add(replace(stream, rows=part), rng)
             largest = max(largest, bets.evidence)
         alarmed += largest >= 1 / ALPHA

@@ -14,12 +14,17 @@ Cost: N²/2 kernel evaluations for N points, and memory for a few tiles for each
 that do not fit are recomputed when needed.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from .compute import Compute, MemoryLike, computing
-from .costs import Cost, measure
 from .executors import Executor, Progress
-from .passes import Pass
-from .products import Forms, bin_sums, bins_pass, forms_pass, product, quadratic_forms
-from .sums import Sums, block_sums, sums, sums_pass
+
+if TYPE_CHECKING:
+    from .costs import Cost, measure
+    from .passes import Pass
+    from .products import Forms, bin_sums, bins_pass, forms_pass, product, quadratic_forms
+    from .totals import Sums, block_sums, sums, sums_pass
 
 __all__ = [
     "Compute",
@@ -41,3 +46,20 @@ __all__ = [
     "sums",
     "sums_pass",
 ]
+
+#: What looks at tiles comes with torch, when it is first used; sums over rows do without.
+_HOME = {
+    "Cost": "costs",
+    "measure": "costs",
+    "Pass": "passes",
+    **dict.fromkeys(("Forms", "bin_sums", "bins_pass", "forms_pass", "product", "quadratic_forms"), "products"),
+    **dict.fromkeys(("Sums", "block_sums", "sums", "sums_pass"), "totals"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f".{_HOME[name]}", __name__), name)
+    globals()[name] = value
+    return value

@@ -22,7 +22,7 @@ PATIENCE = 30.0
 #: Seconds between two looks at whether anybody is still there.
 _LOOK = 1.0
 #: What must have the same version everywhere: another may round in another way.
-_SAME = ("tellapart", "torch", "numpy")
+_SAME = ("tellapart", "torch", "numpy", "scipy")
 
 
 @contextmanager

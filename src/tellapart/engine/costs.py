@@ -109,7 +109,7 @@ class Beginning:
     """The first tiles of a job: one strip for each worker."""
 
     def __init__(self, job: Job, tiles: int) -> None:
-        self.job, self.tiles, self.device, self.threads = job, tiles, job.device, job.threads
+        self.job, self.tiles, self.threads = job, tiles, job.threads
         self.count = self.workers = 0
 
     def allow(self, most: int | None) -> None:

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol, TypeAlias, TypeVar
 
-import torch
-
 from .._util import workers
 
 Progress: TypeAlias = Callable[[int, int], None]
@@ -20,8 +18,7 @@ Part = TypeVar("Part")
 class Job(Protocol):
     """Work on numbered strips. A panel is a range of strips that forms a complete branch of the tree."""
 
-    #: Where it computes, and how many threads have room to do so.
-    device: torch.device
+    #: How many threads have room, and enough to do; 1 on a device.
     threads: int
 
     def allow(self, most: int | None) -> None:
@@ -58,7 +55,7 @@ class Local:
 
     def reduce(self, job: Job, progress: Progress | None) -> Any:
         """Compute all parts of the job and join them."""
-        with workers.pool(min(self.threads, job.threads) if job.device.type == "cpu" else 1) as pool:
+        with workers.pool(min(self.threads, job.threads)) as pool:
             panels = job.panels(pool.threads)
             parts = pool.map(lambda panel: job.part(panel, pool.checkpoint), panels)
             return tree(job.join, report_parts(job, panels, parts, progress))
@@ -81,6 +78,18 @@ def tree(join: Callable[[Part, Part], Part], parts: Iterable[Part]) -> Part:
     while stack:
         right = join(stack.pop()[1], right)
     return right
+
+
+def branches(count: int, least: int) -> list[range]:
+    """Return ranges of numbers up to ``count`` in whole branches of the tree, at least ``least`` if there are enough.
+
+    >>> branches(10, 3)
+    [range(0, 4), range(4, 8), range(8, 10)]
+    """
+    size = 1
+    while size < count and -(-count // (2 * size)) >= least:
+        size *= 2
+    return [range(start, min(start + size, count)) for start in range(0, count, size)]
 
 
 def report_parts(job: Job, panels: Sequence[range], parts: Iterable[Part], progress: Progress | None) -> Iterator[Part]:

@@ -14,7 +14,7 @@ from .._util import workers
 from ..data import in_memory
 from ..kernels import Plan, leaves, merge_plans
 from .compute import Compute
-from .executors import tree
+from .executors import branches, tree
 from .prepared import StripSpan
 from .tiles import FEW, Tiling, on_diagonal
 
@@ -78,7 +78,7 @@ class OnTiles:
     """A job on the strips of a tiling."""
 
     def __init__(self, tiling: Tiling) -> None:
-        self.tiling, self.device, self.threads = tiling, tiling.device, tiling.threads
+        self.tiling, self.threads = tiling, tiling.threads
 
     def allow(self, most: int | None) -> None:
         """Limit the memory used in this process to the given number of bytes, if ``max_memory`` allows more."""
@@ -163,18 +163,6 @@ class Strips(OnTiles):
         return [tile.clone() if on_diagonal(rows, columns) else tile]
 
 
-def branches(count: int, least: int) -> list[range]:
-    """Return ranges of numbers up to ``count`` in whole branches of the tree, at least ``least`` if there are enough.
-
-    >>> branches(10, 3)
-    [range(0, 4), range(4, 8), range(8, 10)]
-    """
-    size = 1
-    while size < count and -(-count // (2 * size)) >= least:
-        size *= 2
-    return [range(start, min(start + size, count)) for start in range(0, count, size)]
-
-
 class _Differentiable(torch.autograd.Function):
     """The two passes as an autograd function of the points and the parameters of the kernel."""
 
@@ -243,8 +231,7 @@ def _gradients(of: Pass, kept: Kept, grads: tuple[Tensor, ...]) -> tuple[list[Te
             shared = [_plus(old, new) for old, new in zip(shared, parts[2 * each :], strict=True)]
         return found, shared
 
-    on_cpu = tiling.device.type == "cpu"
-    with workers.pool(min(of.compute.threads, tiling.threads) if on_cpu else 1) as pool:
+    with workers.pool(min(of.compute.threads, tiling.threads)) as pool:
         for found, shared in pool.map(strip, range(len(tiling.strips))):
             for block, parts in found:
                 for total, part in zip(of_sample[block.sample], parts, strict=True):

@@ -13,7 +13,8 @@ from torch import Tensor
 from ..data import Points
 from ..kernels import Kernel
 from .compute import Compute
-from .passes import OnTiles, Pass, branches, refine_plan
+from .executors import branches
+from .passes import OnTiles, Pass, refine_plan
 from .prepared import StripSpan
 from .tiles import Tiling, strict_upper
 

@@ -79,8 +79,10 @@ class Tiling:
         self.keepable = entries * self.plan.dtype.itemsize * 5 <= min(KEEP_BYTES, budget // 2)
         products = columns + self.bytes_per_point / self.plan.dtype.itemsize
         seconds = entries * kernel.members * (SECONDS_PER_ENTRY + SECONDS_PER_PRODUCT * products)
-        #: Threads that have enough to do.
+        #: Threads that have enough to do; on a device, one strip comes after the other.
         self.busy_threads = max(1, int(seconds * (5 if self.differentiable else 1) / SECONDS_PER_THREAD))
+        if self.device.type != "cpu":
+            self.busy_threads = 1
         #: Features of whole samples, if they require gradients. Others come from `prepared`.
         self.points: list[Tensor] = []
         self.features: list[Features] = []

@@ -75,8 +75,7 @@ class Method(NamedTuple):
 def run(out: Path, quick: bool = False, progress: bool | None = None) -> dict[str, Any]:
     """Time all methods, print their ratios, write ``speed.json``, ``speed.png`` and ``speed.pdf`` into ``out``."""
     effort = EFFORT["quick" if quick else "full"]
-    for name in ("matplotlib", "scipy", "threadpoolctl"):
-        extra(name)
+    extra("matplotlib")
     cores = int(extra("numba").config.NUMBA_NUM_THREADS)
     counts = sorted({*(2**k for k in range(cores.bit_length())), cores})
     by_size: list[dict[str, Any]] = []

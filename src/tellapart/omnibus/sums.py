@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
-from torch import Tensor
 
 from .._util.errors import InputMemoryError
 from ..data import Points
@@ -53,7 +52,7 @@ def sum_features(
             sum(sizes[k].operations for k in group),
         )
 
-        def sum_block(rows: slice, block: Tensor, wanted: list[FeatureBlock] = wanted) -> list[StratifiedSums]:
+        def sum_block(rows: slice, block: Array, wanted: list[FeatureBlock] = wanted) -> list[StratifiedSums]:
             W, strata = contrasts(rows), contrasts.strata(rows)
             return [StratifiedSums.of(F, W, strata, one.gram) for one, F in plan.features(block, wanted)]
 
@@ -82,17 +81,18 @@ def sum_leverages(
     blocks = list(forms)
     mean = contrasts.degrees * (plan.rows - 1) / plan.rows
 
-    def sum_block(rows: slice, block: Tensor) -> list[Tensor]:
-        weights = (contrasts.squares(contrasts(rows)) - mean).float()
-        return [(find_leverages(F, forms[one]).T @ weights).double() for one, F in plan.features(block, blocks)]
+    def sum_block(rows: slice, block: Array) -> list[Array]:
+        weights = (contrasts.squares(contrasts(rows)) - mean).astype(np.float32)
+        features = plan.features(block, blocks)
+        return [(find_leverages(F, forms[one]).T @ weights).astype(np.float64) for one, F in features]
 
     columns, width = contrasts.width, max(block.width for block in blocks)
     numbers = sum(form.values.size for form in forms.values())
     size = Size(8 * numbers, 24 * width + 16 * columns, 2.0 * width**2 * len(blocks))
     sums = sum_rows(sum_block, points, size, replace(compute, progress=None))
-    return {block: part.numpy() for block, part in zip(blocks, sums, strict=True)}
+    return dict(zip(blocks, sums, strict=True))
 
 
-def find_leverages(F: Tensor, form: SpectralForms) -> Tensor:
+def find_leverages(F: Array, form: SpectralForms) -> Array:
     """A_ii = Σ_j g_j U_ij² of each row and form, from the features of the rows."""
-    return (F @ form.directions.float()) ** 2 @ form.filters.T.float()
+    return (F @ form.directions.astype(np.float32)) ** 2 @ form.filters.T.astype(np.float32)

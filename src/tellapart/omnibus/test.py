@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import torch
 
 from ..data import Points, reindex
 from ..engine import Compute
-from ..kernels import Kernel
 from ..stats.permutations import Permutations
 from .combination import OmnibusResult, combine_families
 from .contrasts import Contrasts
@@ -23,6 +21,9 @@ from .scoring import FamilyScorer
 from .sketch import draw_sketch
 from .spectral import SpectralForms
 from .sums import needs_leverages, sum_features, sum_leverages
+
+if TYPE_CHECKING:
+    from ..kernels import Kernel
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
@@ -64,30 +65,29 @@ def omnibus_test(
         Memory, threads and executor.
     """
     contrasts = Contrasts(pooled.permutations)
-    with torch.no_grad():
-        plan = FeaturePlan.fit(draw_sketch(pooled.points, rng, compute), len(pooled.points), layout, kernels, rng)
-        scorer = FamilyScorer(contrasts, plan.rows, plan.transform)
-        spectral, corrected = plan.spectral, needs_leverages(contrasts)
-        sums: dict[FeatureBlock, BlockSums] = {}
-        forms: dict[FeatureBlock, SpectralForms] = {}
-        for block, part in sum_features(plan, contrasts, pooled.points, compute):
-            if block not in spectral:
-                sums[block] = part
-                continue
-            # The sums of a kernel are large, and not kept.
-            form = spectral[block].form(block, part, plan.rows, contrasts, directions=corrected)
-            if form is not None:
-                forms[block] = form
-        scored = []
-        for family in plan.families:
-            if isinstance(family, SpectralFamily):
-                own = {block: forms[block] for block in family.blocks if block in forms}
-                leverages = sum_leverages(plan, contrasts, own, pooled.points, compute) if corrected else {}
-                score = family.score_forms(scorer, by_index(own), by_index(leverages))
-            else:
-                score = family.score(scorer, {block.index: sums[block] for block in family.blocks})
-            scored.append((family, score))
-        return combine_families(scored, scorer)
+    plan = FeaturePlan.fit(draw_sketch(pooled.points, rng, compute), len(pooled.points), layout, kernels, rng)
+    scorer = FamilyScorer(contrasts, plan.rows, plan.transform)
+    spectral, corrected = plan.spectral, needs_leverages(contrasts)
+    sums: dict[FeatureBlock, BlockSums] = {}
+    forms: dict[FeatureBlock, SpectralForms] = {}
+    for block, part in sum_features(plan, contrasts, pooled.points, compute):
+        if block not in spectral:
+            sums[block] = part
+            continue
+        # The sums of a kernel are large, and not kept.
+        form = spectral[block].form(block, part, plan.rows, contrasts, directions=corrected)
+        if form is not None:
+            forms[block] = form
+    scored = []
+    for family in plan.families:
+        if isinstance(family, SpectralFamily):
+            own = {block: forms[block] for block in family.blocks if block in forms}
+            leverages = sum_leverages(plan, contrasts, own, pooled.points, compute) if corrected else {}
+            score = family.score_forms(scorer, by_index(own), by_index(leverages))
+        else:
+            score = family.score(scorer, {block.index: sums[block] for block in family.blocks})
+        scored.append((family, score))
+    return combine_families(scored, scorer)
 
 
 def by_index(values: dict[FeatureBlock, Any]) -> dict[int, Any]:

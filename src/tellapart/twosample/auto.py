@@ -7,10 +7,9 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, combinations
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
-from torch import Tensor
 
 from .._util.errors import InputMemoryError, Note
 from .._util.progress import ProgressLike
@@ -23,7 +22,7 @@ from ..data.samples import Samples
 from ..data.several import open_by_labels, split_names
 from ..data.shared import note_shared
 from ..engine import Compute, MemoryLike, computing
-from ..kernels import Kernel, as_kernel
+from ..engine.rows import as_matrix
 from ..omnibus import Layout, OmnibusResult, Pooled, StrongestStatistic, omnibus_test, pool_rows
 from ..stats.design import Design, check_paired
 from ..stats.permutations import NothingToExchange, draw_permutations
@@ -34,6 +33,11 @@ from .findings import Findings, holm
 from .k_sample_result import KSampleResult, PairwiseTest
 from .naming import adjust_columns
 from .two_sample_result import TwoSampleResult
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ..kernels import Kernel
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 #: A test of pooled rows.
@@ -358,7 +362,7 @@ def _note_reordered(samples: Samples, design: Design) -> tuple[str, ...]:
     """Notes on columns of paired samples that hold the same values in another order: rows may be misaligned."""
     if not design.paired or samples.kind != "table":
         return ()
-    first, second = (part[:].cpu().numpy() for part in samples.points)
+    first, second = (as_matrix(part[:]) for part in samples.points)
     columns = ((unit.name, list(unit.coordinates)) for unit in samples.variables)
     notes = (note_reordered(name, first[:, places], second[:, places]) for name, places in columns)
     return tuple(chain.from_iterable(notes))
@@ -404,4 +408,7 @@ def as_kernels(kernels: Any) -> list[Kernel]:
     """The argument ``kernels`` as a list of kernels: None, one kernel, or several."""
     if kernels is None:
         return []
-    return [as_kernel(kernel) for kernel in (kernels if isinstance(kernels, (list, tuple)) else [kernels])]
+    from ..kernels import as_kernel
+
+    given = list(kernels) if isinstance(kernels, (list, tuple)) else [kernels]
+    return [as_kernel(kernel) for kernel in given]

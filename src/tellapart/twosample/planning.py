@@ -9,7 +9,7 @@ from statistics import NormalDist
 from typing import Any, TypeAlias
 
 import numpy as np
-import torch
+from scipy.special import log_ndtr
 
 from .._util.errors import InputError
 from .._util.numbers import percent
@@ -60,7 +60,7 @@ class Growth:
             for p in found:
                 count = round(p * (permutations + 1))
                 z = _NORMAL.inv_cdf(1 - (1 if count <= 1 else count - 0.5) / (permutations + 1))
-                at_least = torch.special.log_ndtr(torch.from_numpy(middle - z)).numpy()
+                at_least = log_ndtr(middle - z)
                 logs += at_least if count <= 1 else -((z - middle) ** 2) / 2
             likelihood += logs * min(1.0, 1 / share / len(found))
         weights = np.exp(likelihood - likelihood.max())

@@ -100,6 +100,7 @@ def sum_rows(
     size: Size,
     compute: Compute,
     add: Callable[[Any, Any], Any] = add_sums,
+    align: int = 1,
 ) -> Any:
     """Sum a function of blocks of rows over all blocks, in a tree of fixed shape.
 
@@ -116,6 +117,8 @@ def sum_rows(
         Memory, threads and executor.
     add : callable
         Adds the sums of two adjacent runs of blocks, and changes neither.
+    align : int
+        The number of rows of a block is a multiple of this.
 
     Examples
     --------
@@ -123,7 +126,7 @@ def sum_rows(
     >>> sum_rows(lambda rows, block: block.sum(0), rows, Size(16, 16), Compute())
     array([6., 9.])
     """
-    return compute.run(RowJob(function, points, size, compute, add))
+    return compute.run(RowJob(function, points, size, compute, add, align))
 
 
 def group_into_passes(sizes: Sequence[Size], compute: Compute) -> list[list[int]]:
@@ -153,6 +156,7 @@ class RowJob:
         size: Size,
         compute: Compute,
         add: Callable[[Any, Any], Any] = add_sums,
+        align: int = 1,
     ) -> None:
         self.function, self.points, self.add = function, points, add
         width = math.prod(points.shape[1:])
@@ -160,6 +164,7 @@ class RowJob:
         self.needs = Size(size.sums, size.row + 16 * width, size.operations)
         if not compute.automatic:
             self._shrink(compute.max_memory)
+        self.block = max(1, self.block // align) * align
         self.blocks = -(-len(points) // self.block)
         self.run = -(-self.blocks // RUNS)
         self.runs = -(-self.blocks // self.run)

@@ -60,7 +60,7 @@ def pool_rows(
         order = np.concatenate([order[order < bins.whole], order[order >= bins.whole]])
     if permutations.strata is not None:
         place = rng.permutation(int(permutations.strata.max()) + 1)
-        left = 0 if bins is None else order >= bins.whole
+        left = order >= (len(order) if bins is None else bins.whole)
         order = order[np.lexsort([place[permutations.strata[order]], left])]
     rows = order if bins is None else bins.take(order)
     return Pooled(reindex(samples, rows), permutations.take(order), rows, bins)

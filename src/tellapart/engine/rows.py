@@ -96,10 +96,11 @@ def add_sums(left: Any, right: Any) -> Any:
 
 def sum_rows(
     function: BlockFunction,
-    points: Points,
+    points: Points | Array,
     size: Size,
     compute: Compute,
     add: Callable[[Any, Any], Any] = add_sums,
+    align: int = 1,
 ) -> Any:
     """Sum a function of blocks of rows over all blocks, in a tree of fixed shape.
 
@@ -108,7 +109,7 @@ def sum_rows(
     function : callable
         Called with the positions of a block (a slice) and its rows (a matrix, which it must not change). It may return
         None and write results for single rows elsewhere.
-    points : Points
+    points : Points or ndarray
         The rows, in memory or in a file.
     size : Size
         What the sums take.
@@ -116,6 +117,8 @@ def sum_rows(
         Memory, threads and executor.
     add : callable
         Adds the sums of two adjacent runs of blocks, and changes neither.
+    align : int
+        The number of rows of a block is a multiple of this.
 
     Examples
     --------
@@ -123,7 +126,7 @@ def sum_rows(
     >>> sum_rows(lambda rows, block: block.sum(0), rows, Size(16, 16), Compute())
     array([6., 9.])
     """
-    return compute.run(RowJob(function, points, size, compute, add))
+    return compute.run(RowJob(function, points, size, compute, add, align))
 
 
 def group_into_passes(sizes: Sequence[Size], compute: Compute) -> list[list[int]]:
@@ -149,10 +152,11 @@ class RowJob:
     def __init__(
         self,
         function: BlockFunction,
-        points: Points,
+        points: Points | Array,
         size: Size,
         compute: Compute,
         add: Callable[[Any, Any], Any] = add_sums,
+        align: int = 1,
     ) -> None:
         self.function, self.points, self.add = function, points, add
         width = math.prod(points.shape[1:])
@@ -160,6 +164,7 @@ class RowJob:
         self.needs = Size(size.sums, size.row + 16 * width, size.operations)
         if not compute.automatic:
             self._shrink(compute.max_memory)
+        self.block = max(1, self.block // align) * align
         self.blocks = -(-len(points) // self.block)
         self.run = -(-self.blocks // RUNS)
         self.runs = -(-self.blocks // self.run)

@@ -92,7 +92,7 @@ class FixedTest:
         blocks = zip(self.plan.spectral, self.kernels, strict=True)
         return {block: directions for block, directions in blocks if len(directions.names)}
 
-    def leverages(self, points: Points, compute: Compute) -> Array:
+    def leverages(self, points: Points | Array, compute: Compute) -> Array:
         """Σ_j g_j U_ij² of each row and form: (rows, forms) in float32."""
         known = self.directions
         blocks = list(known)

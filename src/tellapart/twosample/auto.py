@@ -23,7 +23,7 @@ from ..data.several import open_by_labels, split_names
 from ..data.shared import note_shared
 from ..engine import Compute, MemoryLike, computing
 from ..engine.rows import as_matrix
-from ..omnibus import Layout, OmnibusResult, Pooled, StrongestStatistic, omnibus_test, pool_rows
+from ..omnibus import Layout, OmnibusResult, Pooled, StrongestStatistic, draw_bins, omnibus_test, pool_rows
 from ..stats.design import Design, check_paired
 from ..stats.permutations import NothingToExchange, draw_permutations
 from ..stats.pvalues import USUAL_LEVEL, check_draws, note_floor, warn_of_floor
@@ -223,7 +223,7 @@ def k_sample_test(
     design = Design.check(encoded.sizes, encoded.labels["groups"], encoded.labels["strata"], False, equal_groups, named)
     with computing(max_memory, cluster, progress, threads, title="k_sample_test") as compute:
         test = _fit_and_test(encoded, given)
-        result = run_omnibus(KSampleResult, encoded, design, permutations, seed, compute, start, test)
+        result = run_omnibus(KSampleResult, encoded, design, permutations, seed, compute, start, test, binned=True)
         tests: list[TwoSampleResult] = []
         notes = list(result.notes)
         if pairwise and len(encoded.points) > 2:
@@ -277,7 +277,7 @@ def run_two_sample_test(
 ) -> TwoSampleResult:
     """`two_sample_test` of samples and options that are checked already; ``start`` is when it began."""
     test = _fit_and_test(samples, kernels)
-    return run_omnibus(TwoSampleResult, samples, design, permutations, seed, compute, start, test)
+    return run_omnibus(TwoSampleResult, samples, design, permutations, seed, compute, start, test, binned=True)
 
 
 def _fit_and_test(samples: Samples, kernels: Sequence[Kernel]) -> PooledTest:
@@ -299,6 +299,8 @@ def run_omnibus(
     compute: Compute,
     start: float,
     test: PooledTest,
+    *,
+    binned: bool = False,
 ) -> Result:
     """Draw permutations, test the pooled rows, and describe the columns and pairs.
 
@@ -316,26 +318,33 @@ def run_omnibus(
         When the call began.
     test : callable
         The test of pooled rows: with features fitted to them, or to a reference.
+    binned : bool
+        Permute bins of rows if there are many rows.
     """
     rng = np.random.default_rng(seed)
     sizes = tuple(map(len, samples.points))
     labels = np.repeat(np.arange(len(sizes), dtype=np.uint8), sizes)
-    need = sum(sizes) * (permutations + 1) // (4 if len(sizes) == 2 else 1)
+    bins = draw_bins(labels, design, rng) if binned else None
+    units = sum(sizes) if bins is None else len(bins.labels)
+    need = units * (permutations + 1) // (4 if len(sizes) == 2 else 1)
     if need > compute.max_memory and not compute.automatic:
         raise InputMemoryError(
             "not-enough-memory",
-            f"{permutations} permutations of {sum(sizes):,} rows take {need:,} bytes, but "
+            f"{permutations} permutations of {units:,} rows take {need:,} bytes, but "
             f"{compute.max_memory:,} are allowed.",
             "Give fewer {permutations}, or allow more with {max_memory}.",
             permutations=...,
             max_memory=...,
         )
-    drawn = draw_permutations(labels, permutations, rng, design)
-    pooled = pool_rows(samples.points, drawn, rng)
+    if bins is None:
+        drawn = draw_permutations(labels, permutations, rng, design)
+    else:
+        drawn = draw_permutations(bins.labels, permutations, rng, bins.design)
+    pooled = pool_rows(samples.points, drawn, rng, bins)
     left = compute.leaving(pooled.permutations.packed.nbytes)
     outcome = test(pooled, rng, left)
     columns = adjust_columns(outcome.columns, samples, pooled, design, permutations, seed)
-    effects = Effects(samples, pooled, outcome.pairs, replace(left, progress=None), design.units)
+    effects = Effects(samples, pooled, outcome.pairs, replace(left, progress=None), design)
     families = {
         name: FamilyResult(family.pvalue, _describe_strongest(family.strongest, effects))
         for name, family in outcome.families.items()
@@ -350,7 +359,7 @@ def run_omnibus(
         pairs=Findings(effects.describe_pairs(outcome.pairs)),
         sizes=sizes,
         names=samples.names,
-        permuted_unit=design.permuted_unit,
+        permuted_unit=design.permuted_unit if bins is None else f"bins of {design.permuted_unit}",
         image_shape=samples.image_shape,
         notes=(*samples.notes, *_note_reordered(samples, design), *_notes(outcome, drawn.min_pvalue, samples, effects)),
         seed=seed,

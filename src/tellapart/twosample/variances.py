@@ -191,7 +191,8 @@ def _of_correlations(Z: Array, there: Array | None, k: int, moments: Moments, pl
     v = (Z[:, places.second] - means[1, k]) / deviations[1, k]
     both = 1.0 if there is None else there[:, places.first] * there[:, places.second]
     larger = np.sqrt(n[k] / np.maximum(n[k] - 1, 1))
-    return (u * v - rho * (u**2 + v**2) / 2) * both / n[k] * larger
+    influence: Array = (u * v - rho * (u**2 + v**2) / 2) * both / n[k] * larger
+    return influence
 
 
 def sum_correlation_variances(rows: LabelledRows, places: PairIndex, moments: Moments, compute: Compute) -> Array:

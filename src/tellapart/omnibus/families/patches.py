@@ -78,7 +78,8 @@ class PatchFeatures:
         images = np.pad(_planes(Z, self.shape), ((0, 0), (0, 0), (edge, edge), (edge, edge)))
         seen = np.lib.stride_tricks.sliding_window_view(images, (self.size, self.size), axis=(2, 3))
         seen = seen[:, :, :: self.stride, :: self.stride].transpose(0, 2, 3, 1, 4, 5)
-        return seen.reshape(len(images), seen.shape[1] * seen.shape[2], -1)
+        patches: Array = seen.reshape(len(images), seen.shape[1] * seen.shape[2], -1)
+        return patches
 
     def __call__(self, Z: Array) -> Array:
         """The features of images, passed as rows."""

@@ -58,7 +58,7 @@ test-core: .venv-core/.installed
 
 # Golden values, bits and every number shown in the documentation, with the rounding of another kind of processor.
 test-rounding: .venv/.installed-test
-	ATEN_CPU_CAPABILITY=default MKL_CBWR=COMPATIBLE $(PYTEST) $(PARALLEL) -m "not full and not serial" \
+	ATEN_CPU_CAPABILITY=default MKL_CBWR=COMPATIBLE OPENBLAS_CORETYPE=Nehalem $(PYTEST) $(PARALLEL) -m "not full and not serial" \
 		tests/twosample/test_golden_values.py tests/stats/test_golden.py tests/engine tests/test_docs.py src docs README.md
 
 # Whether a change of the code changes a result: `make bits` before it, `make bits-compare` after it, on one machine.

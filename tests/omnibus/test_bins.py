@@ -182,7 +182,7 @@ def test_threads_files_and_memory_do_not_change_a_bit(rows, tmp_path, monkeypatc
             ((X, Y), {"threads": 1}),
             ((X, Y), {"threads": 2}),
             (files, {"threads": 2}),
-            ((X, Y), {"max_memory": "60MB"}),
+            ((X, Y), {"max_memory": "140MB"}),
         )
     ]
     for other in calls[1:]:

@@ -12,7 +12,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from ..engine import Compute
 from ..stats.design import Design
+from .ranks import COSINES
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
@@ -21,6 +23,9 @@ MANY_ROWS, BINS, MIN_BINS = 20_000, 4_096, 512
 #: Bins may have this many times as many rows if fewer rows are then left over; how many numbers of rows are tried; and
 #: the maximum number of bins and rows that are left over, relative to `BINS`.
 _LARGER, _TRIED, _MOST = 1.25, 256, 4
+#: Bytes for each number of sums over bins, and the maximum number of features that are summed together, except for rank
+#: cosines.
+_BYTES, _FEATURES = 16, 2_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +60,11 @@ class Bins:
         inside = self.members[: self.whole * self.rows].reshape(-1, self.rows)[whole].reshape(-1)
         found: Array = np.concatenate([inside, self.members[order[self.whole :] + self.whole * (self.rows - 1)]])
         return found
+
+
+def have_room(width: int, compute: Compute) -> bool:
+    """Whether the user allows enough memory for sums of features over bins, for rows of this width."""
+    return compute.automatic or compute.max_memory >= _BYTES * BINS * max(COSINES * width, _FEATURES)
 
 
 def draw_bins(labels: Array, design: Design, rng: np.random.Generator) -> Bins | None:

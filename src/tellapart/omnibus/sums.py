@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +14,7 @@ import numpy as np
 from .._util.errors import InputMemoryError
 from ..data import Points
 from ..engine import Compute
-from ..engine.rows import BLOCK, RUNS, Size, StratifiedSums, group_into_passes, sum_rows
+from ..engine.rows import BLOCK, RUNS, Gram, Size, StratifiedSums, group_into_passes, sum_rows
 from .bins import Bins
 from .constants import MANY, UNEVEN
 from .contrasts import Contrasts
@@ -91,7 +92,14 @@ def _sum_bins(
             F = np.concatenate([part[k] for part in parts])
             for part in parts:
                 part[k] = np.empty(0)
-            yield one, StratifiedSums.of(F, W, strata, one.gram).close()
+            yield one, functools.reduce(operator.add, _sums_of_bins(F, W, strata, one.gram)).close()
+
+
+def _sums_of_bins(F: Array, W: Array, strata: Array | None, gram: Gram) -> Iterator[StratifiedSums]:
+    """G and C of some bins after the other: products in double precision need copies of what they multiply."""
+    for start in range(0, len(F), BLOCK):
+        some = slice(start, start + BLOCK)
+        yield StratifiedSums.of(F[some], W[some], None if strata is None else strata[some], gram)
 
 
 def _group_bins(blocks: Sequence[FeatureBlock], bytes_each: int, most: int) -> list[list[FeatureBlock]]:

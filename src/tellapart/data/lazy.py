@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
@@ -162,6 +163,15 @@ def reindex(parts: Sequence[Points], order: Array) -> Points:
     if len(tensors) == len(parts) and sum(tensor.nbytes for tensor in tensors) <= _FEW_BYTES:
         return torch.cat(tensors)[torch.from_numpy(order).to(tensors[0].device)]
     return Reindexed(parts, order)
+
+
+def load_few(parts: Sequence[Points], most: int) -> tuple[Points, ...]:
+    """The same samples, in memory if all of them together take at most ``most`` bytes.
+
+    Single rows of a file in random order take longer to read than to be computed with.
+    """
+    size = sum(math.prod(part.shape) * part.dtype.itemsize for part in parts)
+    return tuple(part if isinstance(part, Tensor) or size > most else part[:] for part in parts)
 
 
 def check_unchanged(*samples: Points) -> None:

@@ -15,6 +15,7 @@ from .._util.errors import InputMemoryError, Note
 from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
 from ..data import check_unchanged
+from ..data.lazy import load_few
 from ..data.notices import check_keep, note_reordered
 from ..data.open import open_samples
 from ..data.options import check_reading
@@ -44,6 +45,8 @@ Array: TypeAlias = "np.ndarray[Any, Any]"
 PooledTest: TypeAlias = Callable[[Pooled, np.random.Generator, Compute], OmnibusResult]
 Result = TypeVar("Result", bound=AutoResult)
 
+#: Rows in files that take at most this number of bytes are read once, and kept.
+_FEW = 2**28
 _STRATA = Note(
     "unequal-strata",
     "The samples differ in their stratum proportions. Effects are within-stratum effects, averaged with the same "
@@ -322,6 +325,8 @@ def run_omnibus(
         Permute bins of rows if there are many rows.
     """
     rng = np.random.default_rng(seed)
+    if compute.executor is None:  # workers of a cluster read their own rows
+        samples = replace(samples, points=load_few(samples.points, min(compute.max_memory // 8, _FEW)))
     sizes = tuple(map(len, samples.points))
     labels = np.repeat(np.arange(len(sizes), dtype=np.uint8), sizes)
     width = sum(len(unit.coordinates) for unit in samples.variables)

@@ -135,6 +135,9 @@ def test_features_of_a_row_do_not_depend_on_its_block(family, name):
     for rows in (slice(0, 64), slice(64, 128), slice(128, 160)):
         for part, F in zip(made.features(RowBlock(values[rows], transform), wanted), whole, strict=True):
             assert np.allclose(part, F[rows], atol=1e-4)
+    none = made.features(RowBlock(values[:0], transform), wanted)
+    if family is not GivenFamily:
+        assert [as_matrix(F).shape for F in none] == [(0, block.width) for block in made.blocks]
     # Some blocks only, in order.
     for k, F in enumerate(whole):
         assert np.array_equal(next(iter(made.features(RowBlock(values, transform), [k]))), F)

@@ -86,7 +86,7 @@ class PatchFeatures:
         parts = []
         places = Z.shape[1] // self.stride**2
         together = max(1, _TOGETHER // (places * max(self.size**2, len(self.centres))))
-        for start in range(0, len(Z), together):
+        for start in range(0, max(len(Z), 1), together):
             patches = self._patches(Z[start : start + together])
             squared = squared_distances(patches.reshape(-1, patches.shape[2]), self.centres)
             parts.append(similarities(squared, self.width).reshape(*patches.shape[:2], len(self.centres)).mean(1))

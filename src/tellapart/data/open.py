@@ -12,8 +12,17 @@ from torch import Tensor
 from .._util.errors import InputError, note_after
 from .._util.text import printable
 from .arrays import LARGEST, Array, too_large
-from .content.images import LOOKED_AT, looks_like_images, note_odd_pixels
+from .content.images import (
+    LOOKED_AT,
+    WHITE,
+    as_images,
+    know_white,
+    looks_like_images,
+    note_odd_pixels,
+    to_unit_range,
+)
 from .encoding import Encoding, Standardise
+from .formats.arrays import as_stored, stored_type
 from .lazy import Lazy, Points
 from .locate import Location, locate
 from .notices import Keep, Notice, check_known, columns_left_out, find_notices, note_left_out, note_reordered_columns
@@ -287,8 +296,8 @@ def _open_plain(
         if rows is None:
             break
         found.append(rows)
-    if len(found) == len(located):
-        return None if standardise is None and _ranges_may_differ(located, found) else tuple(found)
+    if len(found) == len(located) and not _ranges_may_differ(found):
+        return tuple(found)
     # A gradient, or a place on a device, would be lost on the way through a source.
     pinned = [location.name for location in located if standardise is not None and is_pinned(location.data)]
     if not pinned:
@@ -298,13 +307,26 @@ def _open_plain(
             "gradient-would-be-lost",
             f"{pinned[0]} has a gradient or is on a device, which options of reading would lose.",
         )
-    return tuple(read_numbers(location, options) for location in located)
+    return _to_one_range([read_numbers(location, options) for location in located])
 
 
-def _ranges_may_differ(located: Sequence[Location], rows: Sequence[Sample | Lazy]) -> bool:
+def _ranges_may_differ(rows: Sequence[Sample | Lazy]) -> bool:
     """Whether some are bytes and others floats, so that white may be 255 here and 1 there."""
-    kinds = {str(getattr(location.data, "dtype", "")).replace("torch.", "") for location in located}
-    return looks_like_images(tuple(_values(rows[0]).shape[1:])) and "uint8" in kinds and len(kinds) > 1
+    return looks_like_images(tuple(_values(rows[0]).shape[1:])) and len({WHITE.get(stored_type(r)) for r in rows}) > 1
+
+
+def _to_one_range(samples: Sequence[Sample]) -> tuple[Sample, ...]:
+    """Samples that keep their gradient and their place; images with one meaning of black and white."""
+    if not _ranges_may_differ(samples):
+        return tuple(samples)
+    images = [as_images(as_stored(sample.values.detach().cpu().numpy(), sample), "") for sample in samples]
+    found = [part for part in images if part is not None]
+    if len(found) < len(samples) or not know_white(*found):
+        return tuple(samples)
+    return tuple(
+        replace(sample, values=to_unit_range(sample.values, part.low, part.high), stored="")
+        for sample, part in zip(samples, found, strict=True)
+    )
 
 
 def _values(rows: Sample | Lazy) -> Points:

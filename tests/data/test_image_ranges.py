@@ -90,7 +90,7 @@ def test_bytes_and_floats_are_compared_on_one_scale(call: str, container: str, t
 @pytest.mark.parametrize("images", [BYTES, list(BYTES), read(BYTES), torch.from_numpy(BYTES)], ids=type)
 def test_floats_keep_their_gradient(images: Any) -> None:
     generated = torch.from_numpy(FLOATS).requires_grad_()
-    x, y = as_pair(images, generated)
+    x, _ = as_pair(images, generated)
     assert float(x.values.max()) == 1
     ta.mmd2(images, generated, KERNEL).backward()
     gradient, generated.grad = generated.grad, None

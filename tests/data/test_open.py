@@ -102,9 +102,11 @@ def test_labels_that_cannot_be_are_refused(data: Any, labels: dict[str, str], id
     assert error.value.id == id
 
 
-def test_labels_that_are_given_are_passed_on() -> None:
-    given = np.arange(2 * ROWS)
-    assert open_two(TABLE, labels={"groups": given, "strata": None}).labels == {"groups": given, "strata": None}
+@pytest.mark.parametrize("x", [TABLE, TABLE[["age"]].to_numpy()], ids=["table", "rows"])
+def test_labels_that_are_given_are_those_of_each_sample(x: Any) -> None:
+    found = open_two(x, labels={"groups": np.arange(2 * ROWS), "strata": None}).labels
+    assert found["strata"] is None
+    assert [part.tolist() for part in found["groups"]] == [[*range(ROWS)], [*range(ROWS, 2 * ROWS)]]
 
 
 # --- Samples

@@ -23,6 +23,7 @@ from .content.images import (
 )
 from .encoding import Encoding, Standardise
 from .formats.arrays import as_stored, stored_type
+from .labels import add_labels, check_split
 from .lazy import Lazy, Points
 from .locate import Location, locate
 from .notices import Keep, Notice, check_known, columns_left_out, find_notices, note_left_out, note_reordered_columns
@@ -51,7 +52,7 @@ class OpenedSamples:
     sources
         The samples as they came, with the same columns in the same order; empty where there are ``rows``.
     labels
-        Groups, strata, items: as they were given, or for each sample those of its rows, where they were columns.
+        Groups, strata, items: for each sample those of its rows; None where there are none.
     notices
         What is seen of columns without a test, the columns that are left out among it.
     left_out
@@ -205,7 +206,7 @@ def open_samples(
         How to read them.
     labels
         What the user gave for rows, by kind (``"groups"``, ``"strata"``, ``"items"``, ``"labels"``): the name of a
-        column, or values, which are passed on.
+        column, or a label for each row of the data; see `split_labels`. Those of rows that are kept are passed on.
     keep_columns
         Of tables, the columns to compare whatever they look like: others are left out by the rule of `profile`, and
         notes report them. True for all.
@@ -237,21 +238,25 @@ def open_samples(
     [('age', 'number', (0,)), ('town', 'text', (1, 2))]
     """
     located = tuple(locate(part, name) for part, name in zip(data, names, strict=True))
-    given = dict(labels or {})
+    given = {kind: values for kind, values in (labels or {}).items() if values is not None}
+    none: dict[str, Any] = dict.fromkeys(labels or ())
     columns = {kind: column for kind, column in given.items() if isinstance(column, str)}
     rows = None
     if not (shown or columns):
         rows = _open_plain(located, options, keep_columns, standardise, lazy)
     if rows is not None and (plain_images or not looks_like_images(tuple(_values(rows[0]).shape[1:]))):
         called = called or _display([(location.path, location.name) for location in located])
+        own = {kind: check_split(values, tuple(map(len, rows)), kind) for kind, values in given.items()}
         opened = OpenedSamples(
-            located, tuple(called), rows=rows, labels=given, standardise=standardise, min_rows=min_rows
+            located, tuple(called), rows=rows, labels=none | own, standardise=standardise, min_rows=min_rows
         )
         _check_kept(rows, keep_columns)
         return opened
     sources = open_together(located, options, columns)
+    arrays = {kind: values for kind, values in given.items() if kind not in columns}
+    sources = tuple(add_labels(sources, [location.data for location in located], arrays))
     called = tuple(called or display_names(sources))
-    profiles = pool_columns(sources, _sizes(sources[0], given.get("labels")))
+    profiles = pool_columns(sources, _sizes(sources[0]))
     noticed: list[Notice] = []
     if shown or (keep_columns is not True and sources[0].content.columns):
         noticed = find_notices(sources, keep_columns, called, profiles, keep_constants)
@@ -265,12 +270,12 @@ def open_samples(
     matched = match_sources([validate(source) for source in sources])
     if paired:
         matched = list(keep_pairs(matched[0], matched[1]))
-    own = {kind: tuple(source.labels[kind] for source in matched) for kind in columns}
+    own = {kind: tuple(source.labels[kind] for source in matched) for kind in given}
     return OpenedSamples(
         located,
         called,
         sources=tuple(matched),
-        labels={**given, **own},
+        labels=none | own,
         notices=tuple(noticed),
         left_out=() if shown else left_out,
         standardise=standardise,
@@ -351,17 +356,11 @@ def _check_size(source: Source, sample: Sample) -> None:
         raise InputError("values-too-large", f"{source.label} has {too_large(int(source.numbers[row]), column)}")
 
 
-def _sizes(source: Source, labels: Any) -> list[int] | None:
+def _sizes(source: Source) -> list[int] | None:
     """How many rows each sample has, where labels say which sample a row of one source belongs to."""
-    own = source.labels.get("labels")
-    if own is None:
-        if labels is None:
-            return None
-        values = np.asarray(labels)
-        if values.ndim != 1 or len(values) <= int(source.numbers.max(initial=-1)):
-            return None
-        own = values[source.numbers]
-    found: list[int] = np.unique(own.astype(str), return_counts=True)[1].tolist()
+    if "labels" not in source.labels:
+        return None
+    found: list[int] = np.unique(source.labels["labels"].astype(str), return_counts=True)[1].tolist()
     return found
 
 

@@ -143,8 +143,7 @@ def _as_codes(given: Any, sizes: Sequence[int], name: str) -> Array | None:
             "wrong-number-of-labels",
             f"{name} must have one label for each of the {sum(sizes)} rows, but has shape {values.shape}.",
         )
-    for part in _parts(given, sizes):
-        check_labels(part, name)
+    check_labels(_parts(given, sizes), name)
     if values.dtype == object:
         values = values.astype(str)
     codes: Array = np.unique(values, return_inverse=True)[1].reshape(-1)

@@ -16,10 +16,10 @@ from ..engine import Compute, Cost, MemoryLike, computing, measure
 from ..kernels import Kernel
 from ..learning.splits import Split
 from ..learning.starts import named_kernel
-from ..stats.nulls import Null, NullLike, Problem, as_null
+from ..stats.nulls import Null, NullLike, Paired, Problem, as_null
 from .fixed import AUTO_LIMIT, check_permutations, check_precision, choose_kernel
 from .learned import take_labels
-from .opening import open_for_kernel
+from .opening import open_for_kernel, place_labels
 
 
 def mmd_test_cost(
@@ -69,8 +69,11 @@ def mmd_test_cost(
         seed=seed,
         max_memory=max_memory,
         reading=reading,
+        paired=isinstance(chosen, Paired),
         keep=keep_columns,
+        null=chosen,
     )
+    chosen = place_labels(chosen, samples)
     x, y = samples.points
     with computing(max_memory, cluster, threads=threads) as compute:
         found = choose_kernel(kernel, x, y, seed)

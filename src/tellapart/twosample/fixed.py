@@ -22,7 +22,7 @@ from ..learning.bandwidths import median_distance
 from ..stats.nulls import Null, NullDistribution, NullLike, Paired, Permutation, Problem, as_null
 from ..stats.nulls.sequential import draw_until_decided
 from ..stats.pvalues import check_draws, check_level, min_pvalue, note_floor, warn_of_floor
-from .opening import open_for_kernel
+from .opening import open_for_kernel, place_labels
 from .results import TestResult
 
 #: Draws at the most with ``permutations="auto"``.
@@ -139,7 +139,9 @@ def mmd_test(
         reading=reading,
         paired=isinstance(chosen, Paired),
         keep=keep_columns,
+        null=chosen,
     )
+    chosen = place_labels(chosen, samples)
     x, y = samples.points
     with computing(max_memory, cluster, progress, threads, title="mmd_test") as compute:
         found = choose_kernel(kernel, x, y, seed)

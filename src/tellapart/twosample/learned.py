@@ -25,7 +25,7 @@ from ..stats.design import Design
 from ..stats.nulls import Binned, Null, NullLike, Permutation, as_null
 from ..stats.pvalues import COMBINATIONS, check_draws, note_floor, warn_of_floor
 from .fixed import check_permutations, run_test, run_witness_test
-from .opening import open_for_kernel
+from .opening import open_for_kernel, place_labels
 from .results import LearnedTest, SplitResult
 
 Combination = Literal["bonferroni", "cauchy"]
@@ -125,7 +125,9 @@ def learned_test(
         max_memory=max_memory,
         reading=reading,
         keep=keep_columns,
+        null=chosen,
     )
+    chosen = place_labels(chosen, samples)
     x, y = samples.points
     shared = find_shared_rows(hash_blocks(x), hash_blocks(y))
     if shared is not None:

@@ -302,7 +302,7 @@ def to_unit_range(values: Tensor, low: float, high: float) -> Tensor:
 
 
 def know_white(*sides: Images) -> bool:
-    """Whether the type of one says what white is (255 for bytes), and the others' do too or they have floats up to 1."""
+    """Whether the type of one says what white is (255 for bytes), and the others' do too or their floats reach 1."""
     return any(images.typed for images in sides) and all(images.typed or images.unit for images in sides)
 
 

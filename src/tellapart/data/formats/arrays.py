@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from ..arrays import Array, as_array
 from ..content.images import WHITE
@@ -56,8 +55,8 @@ def stored_type(rows: Sample | Lazy) -> str:
 def type_name(dtype: Any) -> str:
     """The name of a number type of NumPy or torch.
 
-    >>> type_name(np.dtype("uint8")), type_name(torch.uint8)
-    ('uint8', 'uint8')
+    >>> type_name(np.dtype("uint8"))
+    'uint8'
     """
     return str(dtype).removeprefix("torch.")
 

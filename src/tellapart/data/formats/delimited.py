@@ -116,14 +116,14 @@ def _read(pandas: Any, request: Request, start: bytes, encoding: str) -> Opened:
             if max_rows is None:
                 with _open_rows(request, encoding, layout) as rows:
                     frame = pandas.read_csv(rows, **typed, **options)
-                numbers = np.arange(len(frame))
+                numbers, total = np.arange(len(frame)), len(frame)
                 doubtful, texts = _find_doubtful(frame, rows.has_leading_zero), frame
                 if doubtful:
                     how = options | {"usecols": doubtful, "dtype": str}
                     with _open_rows(request, encoding, layout) as rows:
                         texts = pandas.read_csv(rows, **_TEXTS, **how)
             else:
-                texts, numbers = _read_some(pandas, request, of_row, options, encoding, layout)
+                texts, numbers, total = _read_some(pandas, request, of_row, options, encoding, layout)
                 again = io.StringIO(texts.to_csv(index=False, header=False))
                 frame = pandas.read_csv(again, header=None, names=list(texts.columns), decimal=layout.decimal, **typed)
                 doubtful = _find_doubtful(frame, True)
@@ -145,7 +145,7 @@ def _read(pandas: Any, request: Request, start: bytes, encoding: str) -> Opened:
         table = Table(table.columns[1:])
         text = "The first column has no name and numbers the rows: it is left out."
         notes = (*notes, Note("column-left-out", text))
-    return Opened(table, numbers, notes=notes)
+    return Opened(table, numbers, notes=notes, total=total)
 
 
 class _Rows:
@@ -192,7 +192,7 @@ def _open_rows(request: Request, encoding: str, layout: _Layout, most: float = m
 
 def _read_some(
     pandas: Any, request: Request, of_row: float, options: dict[str, Any], encoding: str, layout: _Layout
-) -> tuple[Any, Array]:
+) -> tuple[Any, Array, int]:
     """Some rows of the file, as text, so that a column gets one type when all are drawn."""
     max_rows, most = request.options.max_rows or 0, _portion(request)
     step = int(max(1, min(_CELLS // len(options["names"]), most / 4 / of_row)))
@@ -211,8 +211,9 @@ def _read_some(
         request.check_memory(2 * size, "Give a smaller {max_rows}.", max_rows=...)
 
     take = lambda frame, rows: frame.iloc[rows]  # noqa: E731
-    pieces, numbers = sample_stream(chunks(), max_rows, request.options.seed, take, check)
-    return pandas.concat(pieces, ignore_index=True) if pieces else pandas.DataFrame(columns=options["names"]), numbers
+    pieces, numbers, total = sample_stream(chunks(), max_rows, request.options.seed, take, check)
+    empty = pandas.DataFrame(columns=options["names"])
+    return pandas.concat(pieces, ignore_index=True) if pieces else empty, numbers, total
 
 
 def _portion(request: Request) -> int:

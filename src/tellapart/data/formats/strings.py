@@ -43,4 +43,4 @@ class Strings(Format):
                 )
         codes = [-1 if text is None else place.setdefault(str(text), len(place)) for text in texts]
         column = Column("text", "text", np.array(codes, np.int32), tuple(place))
-        return Opened(Table((column,)), numbers)
+        return Opened(Table((column,)), numbers, total=len(request.data))

@@ -122,7 +122,7 @@ def test_labels_that_are_missing(labels):
     both = np.concatenate([np.asarray(labels, object)] * 2)
     with pytest.raises(InputError, match="groups has 20 missing values, but is to say which rows belong together"):
         ta.two_sample_test(X, Y, groups=both)
-    with pytest.raises(InputError, match="strata has 10 missing values, but is to say which rows may be exchanged"):
+    with pytest.raises(InputError, match="strata has 20 missing values, but is to say which rows may be exchanged"):
         ta.two_sample_test(X, Y, strata=(labels, labels))
     with pytest.raises(InputError, match=r"strata has 20 missing values, .* strata= needs a value for every row"):
         ta.mmd_test(X, Y, null=ta.nulls.Permutation(strata=both))

@@ -99,6 +99,7 @@ class Comparison(Result):
     _witness: Callable[[Any, Compute], Array] = field(repr=False)
     _encoding: Encoding = field(repr=False)
     _source: Source = field(repr=False)
+    _unit: str = field(default="rows", repr=False)
 
     @property
     def learned(self) -> LearnedTest | None:
@@ -141,8 +142,7 @@ class Comparison(Result):
         """What labels were exchanged of: rows, pairs, groups, rows within strata, …"""
         if not isinstance(self.test, LearnedTest):
             return self.test.permuted_unit
-        what = "groups" if "groups" in self.settings.design else "rows"
-        return f"{what} within strata" if "strata" in self.settings.design else what
+        return self._unit
 
     def column_alpha(self, alpha: float | None = None) -> float:
         """The level of adjusted p-values of columns and of pairs: half of α where there are both."""
@@ -217,7 +217,7 @@ class Comparison(Result):
     @property
     def over_strata(self) -> str:
         """What AUC and MMD are of where there are strata; empty where there are none."""
-        if "strata" not in self.settings.design:
+        if not self.permuted_unit.endswith("strata"):
             return ""
         return "AUC and MMD are over all rows: what lies between strata is part of them, and no part of the test."
 

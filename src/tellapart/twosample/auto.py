@@ -250,7 +250,7 @@ def _test_pairs(
     for i, j in combinations(range(len(samples.points)), 2):
         names = samples.names[i], samples.names[j]
         pair = replace(samples, points=(samples.points[i], samples.points[j]), names=names)
-        part = design.take(np.concatenate([rows[i], rows[j]]))
+        part = design.take(np.concatenate([rows[i], rows[j]])).effective
         try:
             tests.append(run_two_sample_test(pair, part, permutations, kernels, seed, compute, time.perf_counter()))
         except NothingToExchange as error:

@@ -21,10 +21,10 @@ from ..engine import Compute, MemoryLike, computing
 from ..learning import Criterion
 from ..learning.fitting import Settings, learn_kernel
 from ..learning.splits import Split, split_rows
-from ..stats.design import Design
+from ..stats.design import Design, check_equal_groups
 from ..stats.nulls import Binned, Null, NullLike, Permutation, as_null
 from ..stats.pvalues import COMBINATIONS, check_draws, note_floor, warn_of_floor
-from .fixed import check_permutations, run_test, run_witness_test
+from .fixed import run_test, run_witness_test
 from .opening import open_for_kernel, place_labels
 from .results import LearnedTest, SplitResult
 
@@ -109,10 +109,14 @@ def learned_test(
         raise InputError("unknown-choice", f"combination must be 'bonferroni' or 'cauchy', but is {combination!r}.")
     settings = Settings.from_mapping(criterion, learning)
     chosen = check_learned_null(null, groups, strata, equal_groups)
-    if isinstance(kernel, str) and kernel == "witness":
-        check_draws(permutations)  # they take no time, so there is nothing for "auto" to save
-    else:
-        check_permutations(permutations, chosen)
+    if isinstance(permutations, str) and permutations == "auto":
+        raise InputError(
+            "conflicting-arguments",
+            "A learned test has no level at which permutations='auto' could decide.",
+            "Give a number of {permutations}.",
+            permutations=999,
+        )
+    check_draws(permutations)
     start = time.perf_counter()
     seed = seed_of(rng)
     samples = open_for_kernel(
@@ -209,10 +213,13 @@ def check_learned_null(null: NullLike, groups: Any, strata: Any, equal_groups: b
                 groups=...,
                 strata=...,
             )
-        return Permutation(groups, strata, equal_groups)
-    if groups is not None or strata is not None:
-        name = "groups" if groups is not None else "strata"
-        raise InputError("conflicting-arguments", f"{name} are for null='permutation', not for {chosen.name!r}.")
+        grouped = groups is not None
+        check_equal_groups(equal_groups, grouped)
+        return Permutation(groups, strata, equal_groups or check_equal_groups(chosen.equal_groups, grouped))
+    given = {"groups": groups is not None, "strata": strata is not None, "equal_groups": equal_groups is not False}
+    name = next((name for name, there in given.items() if there), None)
+    if name is not None:
+        raise InputError("conflicting-arguments", f"{name} is for null='permutation', not for {chosen.name!r}.")
     return chosen
 
 

@@ -166,7 +166,7 @@ def test_labels_that_are_whole_numbers_are_called_so(tmp_path, labels, names):
 
 
 def test_twice_as_many_labels_as_rows():
-    with pytest.raises(InputError, match=r"labels must have one for each of the 20 rows, but has shape .40,"):
+    with pytest.raises(InputError, match=r"labels must have one label for each of the 20 rows, but has shape .40,"):
         ta.k_sample_test(X, np.tile(["a", "b"], 20))
 
 

@@ -217,5 +217,6 @@ def _wrong_number(labels: Any, counts: Sequence[int], kind: str) -> InputError:
     shapes = " and ".join(str(_as_labels(part).shape) for part in parts)
     return InputError(
         "wrong-number-of-items" if kind == "items" else "wrong-number-of-labels",
-        f"{kind} must have one for each of the {sum(counts)} rows, but has shape {shapes}.",
+        f"{kind} must have one {'item' if kind == 'items' else 'label'} for each of the {sum(counts)} rows, but has "
+        f"shape {shapes}.",
     )

@@ -165,6 +165,12 @@ class Comparison(Result):
         return row_numbers(self.y)
 
     @property
+    def drawn(self) -> bool:
+        """Whether only some rows were read, because there were more than ``max_rows``."""
+        limit, shown = self.settings.reading.max_rows, (self.x.shown, self.y.shown)
+        return limit is not None and any(isinstance(one, Source) and (one.total or 0) > limit for one in shown)
+
+    @property
     def seed(self) -> int:  # type: ignore[override]
         """Pass it as ``rng`` to reproduce the comparison."""
         return self.settings.seed
@@ -401,7 +407,7 @@ class Comparison(Result):
             exchanged = "" if self.permuted_unit == "rows" else f"Labels of {self.permuted_unit} were exchanged. "
             reading = self.settings.reading
             whole = "Rows without gaps were used" if reading.missing == "drop" else "Every row was used"
-            used = "Rows that were drawn" if reading.max_rows else whole
+            used = "Rows that were drawn" if self.drawn else whole
             return f"{exchanged}{used}: {len(self.x):,} of {first} and {len(self.y):,} of {second}, {end}"
         split = self.learned.split
         text = (

@@ -64,6 +64,13 @@ class EquivalenceResult(Result):
     seconds: float
     notes: tuple[str, ...] = ()
 
+    def reject(self, alpha: float = 0.05) -> bool:
+        """Whether the null hypothesis is rejected, that the distance is the margin or more: see `equivalent`.
+
+        True means that the samples are shown to be close, and not that they differ.
+        """
+        return super().reject(alpha)
+
     def equivalent(self, alpha: float = 0.05) -> bool:
         """Whether the samples are shown, at level ``alpha``, to differ by less than the margin."""
         return self.reject(alpha)

@@ -24,7 +24,7 @@ from ..engine import MemoryLike, computing
 from ..stats.design import Design
 from ..stats.pvalues import check_draws, check_level, rejects
 from .auto import run_two_sample_test
-from .result import Result
+from .result import Result, check_own_level
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
@@ -175,7 +175,11 @@ class Plan(Result):
         return f"80 % interval {ends}"
 
     def view(self, alpha: float | None = None) -> View:
-        """The result as blocks of plain data, which summaries, cards, pages and plots are rendered from."""
+        """The result as blocks of plain data, which summaries, cards, pages and plots are rendered from.
+
+        The level is that of the plan: another one is refused, since rows and power depend on it.
+        """
+        check_own_level(alpha, self.alpha, "plan")
         rows = tuple(Row.of(f"{size:,}", percent(rate)) for size, rate in zip(self.sizes, self.rates, strict=True))
         return View.of(
             Headline(

@@ -31,7 +31,7 @@ from .options import ReadOptions
 from .pairs import encode_numbers, encode_pair
 from .points import agree, check_alike, is_pinned, open_memory, open_rows, to_common_type
 from .read import keep_pairs, match_sources, open_together, read_source, validate
-from .sample import Sample, are_usable
+from .sample import Sample, are_usable, positions
 from .samples import Samples, Variable, encoded_variables, plain_variables
 from .source import Source
 from .together import check_texts, pool_columns
@@ -164,10 +164,16 @@ class OpenedSamples:
     def fit_encoding(self, fit_rows: Sequence[Array] | None = None) -> Encoding:
         """How the samples become numbers, decided on some of their rows; see `encode`."""
         first, *others = self.sources if len(self.sources) > 1 else (*self.sources, *self.sources)
+        given = fit_rows if fit_rows is None or len(self.sources) > 1 else (*fit_rows, *fit_rows)
         second = others[0]
+        rows_x, rows_y = (None, None) if given is None else (given[0], given[1])
         if len(others) > 1:
             second = Source(second.content.concatenate([source.content for source in others[1:]]))
-        rows_x, rows_y = (None, None) if fit_rows is None else (fit_rows[0], fit_rows[-1])
+            if given is not None:
+                starts = np.cumsum([0, *map(len, others)])
+                rows_y = np.concatenate(
+                    [start + positions(rows, len(s)) for start, rows, s in zip(starts, given[1:], others, strict=False)]
+                )
         standardise = self.standardise
         if standardise is None:  # pixels have one scale, columns stay as they are
             standardise = "auto" if first.kind == "images" and not first.options.by_features else False

@@ -20,8 +20,8 @@ from tellapart.cli import main
 from tellapart.data import read
 from tellapart.engine import rows
 from tellapart.kernels import Gaussian, Laplacian
+from tellapart.stats.pvalues import holm
 from tellapart.twosample.effects import equal_chance
-from tellapart.twosample.findings import holm
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -67,7 +67,7 @@ def split_rows(
         A label for each row likewise: the share is taken within every stratum. Of strata with few rows, the same
         ones are learned from in both samples.
     equal
-        A number for each row likewise, where rows stand in both samples: rows of one number are learned from or tested
+        A number for each row likewise, where rows occur in both samples: rows of one number are learned from or tested
         together. Such a split does not ask which sample a row is of, so that it leaves about a share of each.
     equal_groups
         Take the share among the groups of every size. Only for tests that exchange groups of equal size: both parts

@@ -27,9 +27,9 @@ from ..kernels import Kernel, as_kernel
 from ..omnibus import Layout, OmnibusResult, Pooled, StrongestStatistic, omnibus_test, pool_rows
 from ..stats.design import Design, check_paired
 from ..stats.permutations import NothingToExchange, draw_permutations
-from ..stats.pvalues import USUAL_LEVEL, check_draws, note_floor, warn_of_floor
+from ..stats.pvalues import USUAL_LEVEL, check_draws, holm, note_floor, warn_of_floor
 from .effects import Effects
-from .findings import AutoResult, FamilyResult, Findings, KSampleResult, PairwiseTest, TwoSampleResult, holm
+from .findings import AutoResult, FamilyResult, Findings, KSampleResult, PairwiseTest, TwoSampleResult
 from .naming import adjust_columns
 
 Array: TypeAlias = "np.ndarray[Any, Any]"

@@ -509,19 +509,6 @@ class KSampleResult(AutoResult):
         )
 
 
-def holm(pvalues: Sequence[float]) -> list[float]:
-    """Adjusted p-values (Holm 1979): valid however the tests depend on each other.
-
-    >>> holm([0.01, 0.04, 0.02])
-    [0.03, 0.04, 0.04]
-    """
-    order = np.argsort(pvalues, kind="stable")
-    scaled = np.asarray(pvalues)[order] * np.arange(len(pvalues), 0, -1)
-    found = np.empty(len(pvalues))
-    found[order] = np.minimum(np.maximum.accumulate(scaled), 1.0)
-    return [float(p) for p in found]
-
-
 def distinct_names(names: Sequence[str]) -> tuple[str, str]:
     """The names of two samples; X and Y tell samples with the same name apart.
 

@@ -309,7 +309,7 @@ def check_precision(precision: str) -> torch.dtype:
 
 
 def check_permutations(permutations: Any, null: Null) -> None:
-    """Complain about a number of draws that is none."""
+    """Raise `InputError` unless ``permutations`` is a number of draws, or ``"auto"`` for a null that can stop early."""
     if permutations == "auto":
         if not null.sequential:
             raise InputError(

@@ -13,7 +13,7 @@ from ..data.samples import Samples, Variable
 from ..omnibus import ColumnScore, Pooled
 from ..omnibus.single import single_pvalues
 from ..stats.design import Design
-from .findings import holm
+from ..stats.pvalues import holm
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 

@@ -29,9 +29,8 @@ from ..kernels import Grid, Kernel, Mixture, as_kernel
 from ..learning.bandwidths import median_distance
 from ..learning.fitting import Settings, learn_kernel
 from ..stats.formulas import estimate_from
-from ..stats.pvalues import check_level, rejects
+from ..stats.pvalues import check_level, holm, rejects
 from ..stats.relative import relative_from
-from .findings import holm
 from .ranked import RankedModel, RankResult, RelativeTest, Scale
 from .separation import held_out_auc
 

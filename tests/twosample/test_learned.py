@@ -266,7 +266,7 @@ def test_power_of_the_witness(draw, least, repetitions):
     assert rejected >= least * repetitions - allowed
 
 
-# --- Rows that stand in both samples
+# --- Rows that occur in both samples
 
 
 @pytest.mark.parametrize("kernel", ["witness", "ard", "deep"])
@@ -275,7 +275,7 @@ def test_a_sample_does_not_differ_from_itself(kernel):
     x = np.random.default_rng(0).normal(size=(80, 30))
     for seed in range(3):
         y = np.random.default_rng(seed).permutation(x)
-        with pytest.warns(UserWarning, match="80 of 80 rows of X stand in Y too"):
+        with pytest.warns(UserWarning, match="80 of 80 rows of X also occur in Y"):
             found = ta.learned_test(x, y, kernel, permutations=99, learning={"steps": 20}, rng=seed)
         assert found.pvalue > 0.05
         learned = {row.tobytes() for row in np.concatenate([x[found.split.train_x], y[found.split.train_y]])}
@@ -287,7 +287,7 @@ def test_groups_and_shared_rows_stay_together():
     x = np.random.default_rng(0).normal(size=(60, 2))
     y = np.concatenate([x[:20], np.random.default_rng(1).normal(size=(40, 2))])
     groups = np.concatenate([np.arange(60) // 2, 100 + np.arange(60) // 2])
-    with pytest.warns(UserWarning, match="20 of 60 rows of X stand in Y too, 20 of 60 rows of Y in X"):
+    with pytest.warns(UserWarning, match="20 of 60 rows of X also occur in Y, 20 of 60 rows of Y in X"):
         split = ta.learned_test(x, y, permutations=19, groups=groups, rng=0).split
     for parts in (groups, np.concatenate([np.arange(60), np.arange(20), 100 + np.arange(40)])):
         learned = set(parts[np.concatenate([split.train_x, 60 + split.train_y])])

@@ -33,6 +33,7 @@ from .points import agree, check_alike, is_pinned, open_memory, open_rows, to_co
 from .read import keep_pairs, match_sources, open_together, read_source, validate
 from .sample import Sample, are_usable, positions
 from .samples import Samples, Variable, encoded_variables, plain_variables
+from .shared import note_shared
 from .source import Source
 from .together import check_texts, pool_columns
 
@@ -93,7 +94,7 @@ class OpenedSamples:
             return int(np.prod(_values(self.rows[0]).shape[1:]))
         return self.sources[0].content.most_numbers(self.sources[0].options.missing == "indicator")
 
-    def encode(self, fit_rows: Sequence[Array] | None = None) -> Samples:
+    def encode(self, fit_rows: Sequence[Array] | None = None, *, shared: str | None = None) -> Samples:
         """The samples as rows of numbers.
 
         Parameters
@@ -101,9 +102,17 @@ class OpenedSamples:
         fit_rows
             For each sample the positions of the rows that may decide on categories, scales and what is filled in for
             missing values; None for all rows.
+        shared
+            What comes of rows that two samples share, which notes then report; see `note_shared`. None: they are not
+            looked for.
         """
-        if self.rows:
-            return self._as_they_came()
+        samples = self._as_they_came() if self.rows else self._encode_sources(fit_rows)
+        if shared is None:
+            return samples
+        paths = [location.path for location in self.located]
+        return replace(samples, notes=(*samples.notes, *note_shared(paths, samples.points, samples.names, shared)))
+
+    def _encode_sources(self, fit_rows: Sequence[Array] | None) -> Samples:
         for source in self.sources if self.standardise is None else ():
             if len(source) < self.min_rows:
                 raise InputError(

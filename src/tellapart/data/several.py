@@ -15,6 +15,7 @@ from .notices import Keep
 from .open import open_samples
 from .options import ReadOptions
 from .samples import Samples
+from .shared import note_shared
 
 
 def split_names(samples: Any) -> tuple[tuple[str, ...], list[Any]]:
@@ -89,9 +90,9 @@ def open_by_labels(data: Any, labels: Any, options: ReadOptions, given: Mapping[
     parts = np.split(order, np.cumsum(counts)[:-1])
     points = tuple(take_rows(samples.points[0], part) for part in parts)
     taken = {kind: None if part is None else part[order] for kind, part in found.items()}
-    return replace(
-        samples, points=points, names=tuple(map(str, kinds.tolist())), numbers=(None,) * len(points), labels=taken
-    )
+    names = tuple(map(str, kinds.tolist()))
+    notes = (*samples.notes, *note_shared([""] * len(points), points, names))
+    return replace(samples, points=points, names=names, numbers=(None,) * len(points), notes=notes, labels=taken)
 
 
 def _check_form(labels: Any) -> None:

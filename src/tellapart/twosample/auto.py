@@ -21,7 +21,7 @@ from ..data.open import open_samples
 from ..data.options import check_reading
 from ..data.samples import Samples
 from ..data.several import open_by_labels, split_names
-from ..data.shared import note_shared
+from ..data.shared import LESS_IS_SEEN
 from ..engine import Compute, MemoryLike, computing
 from ..kernels import Kernel, as_kernel
 from ..omnibus import Layout, OmnibusResult, Pooled, StrongestStatistic, omnibus_test, pool_rows
@@ -145,8 +145,7 @@ def two_sample_test(
     named = {"groups": groups, "strata": strata}
     paired, keep, given = check_paired(paired), check_keep(keep_columns), as_kernels(kernels)
     opened = open_samples([X, Y], ("X", "Y"), options, labels=named, keep_columns=keep, paired=paired)
-    samples = opened.encode()
-    samples = replace(samples, notes=(*samples.notes, *note_shared(opened.located, samples.points, samples.names)))
+    samples = opened.encode(shared=LESS_IS_SEEN)
     design = Design.check(
         samples.sizes, samples.labels["groups"], samples.labels["strata"], paired, equal_groups, named
     )
@@ -210,7 +209,8 @@ def k_sample_test(
     if labels is None:
         names, data = split_names(samples)
         called = names if isinstance(samples, Mapping) else None
-        encoded = open_samples(data, names, options, labels=named, keep_columns=keep, called=called).encode()
+        opened = open_samples(data, names, options, labels=named, keep_columns=keep, called=called)
+        encoded = opened.encode(shared=LESS_IS_SEEN)
     else:
         encoded = open_by_labels(samples, labels, options, named, keep)
     design = Design.check(encoded.sizes, encoded.labels["groups"], encoded.labels["strata"], False, equal_groups, named)

@@ -16,6 +16,7 @@ from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
 from ..data import Points, check_unchanged
 from ..data.encoding import Standardise
+from ..data.shared import LESS_IS_SEEN
 from ..engine import Compute, MemoryLike, computing
 from ..kernels import Gaussian, Kernel, as_kernel
 from ..learning.bandwidths import median_distance
@@ -140,6 +141,7 @@ def mmd_test(
         paired=isinstance(chosen, Paired),
         keep=keep_columns,
         null=chosen,
+        shared=LESS_IS_SEEN,
     )
     chosen = place_labels(chosen, samples)
     x, y = samples.points

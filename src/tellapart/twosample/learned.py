@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .._util.errors import InputError
+from .._util.errors import InputError, Note
 from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
 from ..data import Points, check_unchanged, take_rows
@@ -86,7 +86,7 @@ def learned_test(
     learning
         More arguments for `fit_kernel`: ``steps``, ``batch_size``, ``learning_rate``, ….
     rng
-        For the split, learning and permutations. Rows that stand in both samples (more than by coincidence) are learned
+        For the split, learning and permutations. Rows that occur in both samples (more than by coincidence) are learned
         from or tested together; a warning says how many there are.
     standardise, keep_columns, threads, progress, **reading
         As in `mmd_test`.
@@ -134,14 +134,17 @@ def learned_test(
     chosen = place_labels(chosen, samples)
     x, y = samples.points
     shared = find_shared_rows(hash_blocks(x), hash_blocks(y))
-    if shared is not None:
-        warnings.warn(f"{shared} Equal rows are learned from or tested together.", stacklevel=2)
+    noted = (
+        () if shared is None else (Note("shared-rows", f"{shared} Equal rows are learned from or tested together."),)
+    )
+    for note in noted:
+        warnings.warn(note, stacklevel=2)
     splits = split_samples(len(x), len(y), train_size, cross_fit, chosen, seed, shared)
     with computing(max_memory, cluster, progress, threads, title="learned_test") as compute:
         found = run_learned_test(x, y, kernel, settings, splits, chosen, permutations, seed, compute, combination)
     check_unchanged(x, y)
     warn_of_floor(found.min_pvalue)
-    return replace(found, seconds=time.perf_counter() - start, notes=(*samples.notes, *found.notes))
+    return replace(found, seconds=time.perf_counter() - start, notes=(*samples.notes, *noted, *found.notes))
 
 
 def run_learned_test(
@@ -219,7 +222,10 @@ def check_learned_null(null: NullLike, groups: Any, strata: Any, equal_groups: b
     given = {"groups": groups is not None, "strata": strata is not None, "equal_groups": equal_groups is not False}
     name = next((name for name, there in given.items() if there), None)
     if name is not None:
-        raise InputError("conflicting-arguments", f"{name} is for null='permutation', not for {chosen.name!r}.")
+        raise InputError(
+            "conflicting-arguments",
+            f"{name} {'is' if name == 'equal_groups' else 'are'} for null='permutation', not for {chosen.name!r}.",
+        )
     return chosen
 
 

@@ -36,12 +36,13 @@ def open_for_kernel(
     paired: bool = False,
     keep: Any = None,
     null: Null | None = None,
+    shared: str | None = None,
 ) -> Samples:
     """The two samples of a test with a kernel; ``seed`` decides which rows are drawn.
 
     With ``standardise="auto"`` the columns of tables are brought to one scale where the kernel is chosen by the data,
     and left as they are where the user gave a kernel, whose bandwidth is meant for them. The groups and strata of
-    ``null`` are those of the user's rows; see `place_labels`.
+    ``null`` are those of the user's rows; see `place_labels`. For ``shared`` see `OpenedSamples.encode`.
     """
     if standardise not in ("auto", True, False):
         raise InputTypeError("unknown-choice", f"standardise must be 'auto', True or False, but is {standardise!r}.")
@@ -67,7 +68,7 @@ def open_for_kernel(
         min_rows=at_least,
         standardise=standardise,
     )
-    return opened.encode()
+    return opened.encode(shared=shared)
 
 
 def place_labels(null: Null, samples: Samples) -> Null:

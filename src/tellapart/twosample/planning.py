@@ -20,6 +20,7 @@ from ..data.lazy import check_unchanged, take_rows
 from ..data.notices import check_keep
 from ..data.open import open_samples
 from ..data.options import check_reading
+from ..data.shared import LESS_IS_SEEN
 from ..engine import MemoryLike, computing
 from ..stats.design import Design
 from ..stats.pvalues import check_draws, check_level, rejects
@@ -282,7 +283,8 @@ def plan(
     check_draws(permutations)
     seed = seed_of(rng)
     options = check_reading({"rng": seed, "max_memory": max_memory, **reading}, plan)
-    samples = open_samples([X, Y], ("X", "Y"), options, keep_columns=check_keep(keep_columns)).encode()
+    opened = open_samples([X, Y], ("X", "Y"), options, keep_columns=check_keep(keep_columns))
+    samples = opened.encode(shared=LESS_IS_SEEN)
     m, n = (len(part) for part in samples.points)
     if min(m, n) < _FEWEST:
         raise InputError("too-few-rows", f"A pilot needs at least {_FEWEST} rows of each sample, but has {m} and {n}.")

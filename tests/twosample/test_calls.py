@@ -128,7 +128,7 @@ def test_labels_that_are_missing(labels):
         ta.two_sample_test(X, Y, strata=(labels, labels))
     with pytest.raises(InputError, match=r"strata has 20 missing values, .* strata= needs a value for every row"):
         ta.mmd_test(X, Y, null=ta.nulls.Permutation(strata=both))
-    with pytest.raises(InputError, match="groups has 10 missing values"):
+    with pytest.raises(InputError, match="groups has 20 missing values"):
         ta.mmd_test(X, Y, null=ta.nulls.Permutation((labels, labels)))
 
 

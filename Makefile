@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest
 PARALLEL := -n 2 --dist loadgroup
 
-.PHONY: demo test lint test-fast test-serial test-rounding test-full bits bits-compare hostile fuzz faults docs dist release-check format bench clean
+.PHONY: demo test lint test-fast test-serial test-core test-rounding test-full bits bits-compare hostile fuzz faults docs dist release-check format bench clean
 .DEFAULT_GOAL := demo
 
 $(BIN)/python:
@@ -38,6 +38,23 @@ test-fast: .venv/.installed-test
 # What measures time or memory has the machine for itself.
 test-serial: .venv/.installed-test
 	$(PYTEST) -m "serial and not full"
+
+# What needs only numpy, torch, safetensors and tqdm, in an environment that has nothing else but pytest.
+# tests/test_core_install.py checks that these files import nothing else.
+CORE_TESTS := tests/_util tests/learning tests/cli/test_cli.py tests/cli/test_paths.py tests/engine/test_rows.py \
+	tests/omnibus/test_components.py tests/omnibus/test_contrasts.py tests/omnibus/test_families.py \
+	tests/omnibus/test_test.py tests/stats/test_design.py tests/stats/test_enumeration.py tests/stats/test_gather.py \
+	tests/stats/test_golden.py tests/stats/test_losses.py tests/stats/test_null_conformance.py \
+	tests/stats/test_relative.py tests/test_facade.py tests/twosample/test_result.py
+CORE_DOCTESTS := $(addprefix src/tellapart/,_util kernels engine stats omnibus learning twosample)
+
+.venv-core/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-core
+	.venv-core/bin/python -m pip --disable-pip-version-check install -q -c constraints.txt -e . pytest
+	@touch $@
+
+test-core: .venv-core/.installed
+	.venv-core/bin/python -m pytest -m "not full and not serial" $(CORE_TESTS) $(CORE_DOCTESTS)
 
 # Golden values, bits and every number shown in the documentation, with the rounding of another kind of processor.
 test-rounding: .venv/.installed-test
@@ -89,4 +106,4 @@ bench: .venv/.installed-test
 	$(BIN)/python benchmarks/engine.py
 
 clean:
-	rm -rf .venv build dist docs/_build docs/auto_gallery
+	rm -rf .venv .venv-core build dist docs/_build docs/auto_gallery

@@ -91,9 +91,7 @@ def run_bets(
     betting, largest, alarm = Betting(features.groups), 1.0, None
     kept = reference.contents.rows.dtype
     phi, psi = (
-        np.concatenate(
-            [features(torch.from_numpy(part).to(kept)) for part in np.array_split(rows, -(-len(rows) // 8192))]
-        )
+        np.concatenate([features(part.astype(kept)) for part in np.array_split(rows, -(-len(rows) // 8192))])
         for rows in (batches, fresh)
     )
     for k in range(len(batches) // size):

@@ -23,6 +23,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "command_help",
     "power_tables",
+    "source_links",
 ]
 exclude_patterns = ["_build", "gallery", "notebook.ipynb", "auto_gallery/*.ipynb", "sg_execution_times.rst"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}

@@ -37,7 +37,7 @@ USES = {
     "onnx": "open('m.onnx', 'wb').close(); ta.features.onnx('m.onnx')",
     "anndata": "import anndata; print(anndata.AnnData(X).shape)",
     "experiments": "from tellapart._util.extras import extra; "
-    "[extra(name) for name in ('matplotlib', 'numba', 'scipy', 'sklearn', 'threadpoolctl')]",
+    "[extra(name) for name in ('matplotlib', 'numba', 'sklearn')]",
 }
 #: Nothing of ours fails without these: there is no AnnData object then, and no TensorBoard to write to.
 UNNAMED = ("anndata", "training")

@@ -84,7 +84,8 @@ def test_every_command_is_on_its_page(monkeypatch):
     from tellapart.cli import COMMANDS
 
     page = (DOCS / "commands.md").read_text(encoding="utf-8")
-    assert re.findall(r"^```\{command-help\} (\w+)$", page, re.MULTILINE) == list(COMMANDS)
+    shown = re.findall(r"^```\{command-help\} (\w+)$", page, re.MULTILINE)
+    assert shown == list(COMMANDS), "docs/commands.md must have a section for each of COMMANDS, in the same order"
     monkeypatch.syspath_prepend(str(DOCS / "_ext"))
     from command_help import CommandHelp
 
@@ -115,14 +116,16 @@ def test_tables_of_power_are_made_of_the_json(monkeypatch):
     from docutils.parsers.rst import directives
 
     monkeypatch.syspath_prepend(str(DOCS / "_ext"))
-    from power_tables import PowerChoice, PowerTable
+    from power_tables import PowerChoice, PowerTable, PromisesTable
 
     directives.register_directive("power-table", PowerTable)
     directives.register_directive("power-choice", PowerChoice)
-    shown = publish_doctree(".. power-table:: reporting\n\n.. power-choice::\n").astext()
+    directives.register_directive("promises-table", PromisesTable)
+    shown = publish_doctree(".. power-table:: reporting\n\n.. power-choice::\n\n.. promises-table::\n").astext()
     assert "Blob-D" in shown
     assert "100 ± 0" in shown
     assert "sees most" in shown
+    assert "at most 5 %" in shown
 
 
 def test_numbers_of_the_paper_are_those_of_the_json():

@@ -21,12 +21,12 @@ ROOT = os.path.dirname(ta.__file__)
 #: What is done to a sample, which must be done once to each of two, and what is done once to both.
 TO_EACH = {
     "data.sample.float_tensor",
-    "data.sample.check_values",
+    "data.finite.check_values",
     "data.locate.locate",
     "data.formats.__init__.find_format",
     "data.read.open_source",
     "data.read.validate",
-    "data.content.table.Table.validate",
+    "data.content.table.TableContent.validate",
     "data.encoding.Encoding.encode",
 }
 TO_BOTH = {
@@ -36,15 +36,23 @@ TO_BOTH = {
     "data.points.check_alike",
     "data.matching.check_schema",
     "data.matching.match_checked",
-    "data.together.agree_tables",
-    "data.together.pool_columns",
-    "data.together.check_texts",
+    "data.texts.read_texts",
+    "data.profile.pool_columns",
+    "data.profile.check_texts",
     "data.notices.find_notices",
     "data.encoding.Encoding.fit",
     "learning.splits.split_rows",
     "stats.nulls.__init__.as_null",
     "_util.memory.memory_budget",
     "twosample.fixed.choose_kernel",
+    "data.shared.note_shared",
+    "twosample.auto.run_omnibus",
+    "omnibus.test.pool_rows",
+    "omnibus.test.omnibus_test",
+    "omnibus.combination.combine_families",
+    "twosample.naming.adjust_columns",
+    "twosample.moments.sum_moments",
+    "twosample.variances.sum_variances",
 }
 
 
@@ -99,6 +107,7 @@ def of_cluster() -> None:
 
 
 WALKS = {
+    "two_sample_test(X, Y)": lambda: ta.two_sample_test(np.load("a.npy"), np.load("b.npy"), **QUICK),
     "mmd_test(X, Y)": lambda: ta.mmd_test(np.load("a.npy"), np.load("b.npy"), rng=0),
     'compare("a.csv", "b.csv").to_html(…)': lambda: ta.compare("a.csv", "b.csv", **QUICK).to_html("r.html"),
     'compare("a.csv", "b.csv", "ard")': lambda: ta.compare("a.csv", "b.csv", "ard", **LEARNED),
@@ -134,9 +143,18 @@ def test_the_calls_come_in_order_and_nothing_is_done_twice(walk):
         assert step in rest, f"{step} does not come where the page has it"
     counts = Counter(made)
     if "cluster" in walk:
-        del counts["data.sample.float_tensor"]  # of rows in files: block by block, as they are read
+        for name in ("data.sample.float_tensor", "data.finite.check_values"):
+            del counts[name]  # of rows in files: block by block, as they are read
     assert {name: counts[name] for name in TO_EACH if counts[name] > 2} == {}
     assert {name: counts[name] for name in TO_BOTH if counts[name] > 1} == {}
+
+
+def test_every_walk_of_the_page_is_followed():
+    assert set(re.findall(r"^\*\*(.+)\*\*\n\n`", PAGE, re.MULTILINE)) == set(WALKS)
+    for walk in WALKS:
+        made, names = set(follow(walk)), steps(walk)
+        assert len(names) >= 5
+        assert set(names) <= made, walk
 
 
 def test_everything_that_is_counted_is_called():
@@ -155,7 +173,7 @@ TO_A_FILE = {
     "data.formats.__init__.find_format": 1,
     "data.formats.delimited.Delimited.open": 1,
     "data.formats.text.open_bytes": 2,
-    "data.content.table.Table.validate": 1,
+    "data.content.table.TableContent.validate": 1,
     "data.encoding.Encoding.encode": 1,
 }
 

@@ -1,7 +1,8 @@
-"""Tables of what was measured, made from ``power.json`` and ``planted.json`` when the site is built.
+"""Tables of what was measured, made from JSON files of this folder when the site is built.
 
 ``{power-table} reporting`` shows all problems of a group; ``{power-choice}`` for each kind of difference the test that
-saw most; ``{planted-table}`` what `compare` names where changes were planted.
+saw most; ``{planted-table}`` what `compare` names where changes were planted; ``{promises-table}`` how often promises
+are broken in simulations.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 from docutils import nodes
 from docutils.parsers.rst import Directive
 
-POWER, PLANTED = (Path(__file__).parents[1] / name for name in ("power.json", "planted.json"))
+POWER, PLANTED, PROMISES = (Path(__file__).parents[1] / f"{name}.json" for name in ("power", "planted", "promises"))
 Cells = dict[tuple[str, int, int], dict[str, Any]]
 
 
@@ -111,9 +112,28 @@ class PlantedTable(Directive):
         return [table(header, rows, "numbers")]
 
 
+class PromisesTable(Directive):
+    """Rates of simulations, and the rates that are promised."""
+
+    required_arguments = 0
+
+    def run(self) -> list[nodes.Node]:
+        """The table."""
+        data = json.loads(PROMISES.read_text(encoding="utf-8"))
+        header = ["promise", "setting", "repetitions", "rate ± standard error", "promised"]
+        rows: list[tuple[list[str], set[int]]] = []
+        for rate in (rate for entry in data.values() for rate in entry["rates"]):
+            sign = "at least" if rate["bound"] > 0.5 else "at most"
+            found = f"{100 * rate['rate']:.1f} ± {100 * rate['error']:.1f} %"
+            bound = f"{sign} {100 * rate['bound']:.0f} %"
+            rows.append(([rate["promise"], rate["setting"], f"{rate['repetitions']:,}", found, bound], set()))
+        return [table(header, rows, "numbers")]
+
+
 def setup(app: Any) -> dict[str, Any]:
     """Add the directives."""
     app.add_directive("power-table", PowerTable)
     app.add_directive("power-choice", PowerChoice)
     app.add_directive("planted-table", PlantedTable)
+    app.add_directive("promises-table", PromisesTable)
     return {"version": "1", "parallel_read_safe": True}

@@ -177,16 +177,24 @@ def test_bad_input_is_named(capsys, tmp_path, numbers):
         "--cross-fit",
         says="--cross-fit is an option of a learned test. Name one with --test ard.",
     )
-    fails(capsys, "a.npy", "b.npy", "--permutations", "0", says="permutations must be")
+    fails(capsys, "a.npy", "b.npy", "--alpha", "0", says="0.0")
     fails(capsys, "a.npy", "b.npy", "--max-memory", "lots", says="is not a size")
 
 
-def test_wrong_calls_show_the_usage():
-    for arguments in (["compare"], ["compare", "a", "b", "--kernel", "x"], ["compare", "a", "b", "--image-size", "8"]):
-        result = run(*arguments)
-        assert result.returncode == 2
-        assert "usage: tellapart compare" in result.stderr
-        assert "Traceback" not in result.stderr
+def test_wrong_calls_show_the_usage(capsys):
+    two = ["compare", "a", "b"]
+    for arguments in (
+        ["compare", "a", "b", "c"],
+        [*two, "--test", "x"],
+        [*two, "--image-size", "8"],
+        [*two, "--alpha"],
+    ):
+        with pytest.raises(SystemExit, match="2"):
+            main(arguments)
+        assert "usage: tellapart compare" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="2"):
+        main([*two, "--permutations", "0"])
+    assert "'0' is not a positive integer" in capsys.readouterr().err
 
 
 def test_what_was_meant_is_suggested(capsys):
@@ -259,7 +267,7 @@ def test_help_has_examples(capsys):
 
 
 def test_exit_codes_and_json_of_real_processes(numbers, tmp_path):
-    differ = run("compare", "a.npy", "b.npy", "--kernel", "witness", "--json", "-", "--fail-on-difference")
+    differ = run("compare", "a.npy", "b.npy", "--test", "witness", "--json", "-", "--fail-on-difference")
     assert differ.returncode == 1
     found = json.loads(differ.stdout)
     assert found["differ"]
@@ -271,6 +279,10 @@ def test_exit_codes_and_json_of_real_processes(numbers, tmp_path):
     assert not (tmp_path / "r.html").exists()
     shown = run("compare", "a.npy", "none.npy", TELLAPART_DEBUG="1")
     assert "Traceback" in shown.stderr
+    usage = run("compare")
+    assert usage.returncode == 2
+    assert "usage: tellapart compare" in usage.stderr
+    assert "Traceback" not in usage.stderr
 
 
 def test_the_code_is_0_where_no_difference_is_seen(numbers, capsys, tmp_path):
@@ -318,7 +330,7 @@ def test_what_goes_wrong_in_the_middle_is_one_line(numbers, capsys, tmp_path, mo
 
     (tmp_path / "r.html").write_text("before")
     monkeypatch.setattr("tellapart.report.comparison._size", fail)
-    fails(capsys, "a.npy", "b.npy", "--kernel", "rbf", "--report", "r.html", says=says, verdict=True)
+    fails(capsys, "a.npy", "b.npy", "--test", "rbf", "--report", "r.html", says=says, verdict=True)
     assert (tmp_path / "r.html").read_text() == "before"
     assert not list(tmp_path.glob(".tellapart*"))
 
@@ -347,7 +359,7 @@ def test_the_demo_writes_a_report(capsys, tmp_path, monkeypatch):
 def test_digits_are_known_by_name(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     np.save("fake.npy", np.random.default_rng(0).random((300, 8, 8)))
-    assert main(["compare", "digits", "fake.npy", "--kernel", "witness", "--seed", "0", "--max-rows", "300"]) == 0
+    assert main(["compare", "digits", "fake.npy", "--test", "witness", "--seed", "0", "--max-rows", "300"]) == 0
     out = capsys.readouterr().out
     assert "The samples differ" in out
     assert "(digits, fake.npy)" in out

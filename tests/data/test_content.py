@@ -10,7 +10,8 @@ import pytest
 import torch
 
 from tellapart.data import Encoding, Source, read
-from tellapart.data.content import Content, Features, Images, Rows, Table
+from tellapart.data.content import Content, Features, Images, Rows, TableContent
+from tellapart.data.read import validate
 
 RNG = np.random.default_rng(0)
 VALUES = RNG.integers(0, 3, (24, 2)).astype(float)
@@ -18,7 +19,7 @@ FRAME = pd.DataFrame({"age": VALUES[:, 0], "town": np.where(VALUES[:, 1] > 1, "U
 
 CONTENTS: dict[str, tuple[type[Content], Callable[[], Source]]] = {
     "rows": (Rows, lambda: read(VALUES)),
-    "table": (Table, lambda: read(FRAME)),
+    "table": (TableContent, lambda: read(FRAME)),
     "images": (Images, lambda: read(RNG.integers(0, 256, (24, 8, 8), dtype=np.uint8))),
     "features": (Features, lambda: read(VALUES, features=lambda rows: rows.sum(1, keepdim=True))),
 }
@@ -54,9 +55,11 @@ def test_a_row_becomes_no_more_numbers_than_announced(source: Source) -> None:
 
 
 def test_checking_again_changes_nothing(source: Source) -> None:
-    assert source.checked
     gaps = source.content.validate("X", "drop")
     assert gaps is None or not gaps.any()
+    again = validate(source)
+    assert again.content is source.content
+    assert again.notes == source.notes
 
 
 def test_features_stay_features() -> None:

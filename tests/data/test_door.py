@@ -14,7 +14,7 @@ from PIL import Image
 
 from tellapart._util.errors import InputError
 from tellapart.data import Encoding, as_pair, as_points, as_sample, points, read, read_pair
-from tellapart.data.content import Images, Rows, Table
+from tellapart.data.content import Images, Rows, TableContent
 from tellapart.data.lazy import Lazy
 from tellapart.data.source import Source
 
@@ -194,7 +194,7 @@ def test_values_are_checked_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     count(points, "check_values", "values")
     count(Rows, "validate", "arrays")
     count(Images, "validate", "arrays")
-    count(Table, "validate", "tables")
+    count(TableContent, "validate", "tables")
     np.savez(tmp_path / "x.npz", X)
     pair = as_pair(X, Y)
     assert counts == {"values": 2, "arrays": 0, "tables": 0}

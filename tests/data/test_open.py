@@ -171,3 +171,34 @@ def test_an_encoding_is_fitted_on_the_rows_of_all_samples() -> None:
     opened = open_samples(samples, ("A", "B", "C"), ReadOptions(), keep_columns=True)
     rows = [np.arange(4)] * 3
     assert opened.fit_encoding(rows).names[:3] == ("town=a", "town=b", "town=c")
+
+
+@pytest.mark.parametrize("as_files", [False, True])
+def test_labels_in_columns_are_read_together(tmp_path: Path, as_files: bool) -> None:
+    """The label 1 is the same in a sample whose labels are all numbers, and in one that also has the label x."""
+    samples: list[Any] = [
+        pd.DataFrame({"g": labels * 10, "v": np.arange(20) / 3}) for labels in (["1", "2"], ["1", "x"])
+    ]
+    if as_files:
+        for k, frame in enumerate(samples):
+            frame.to_csv(tmp_path / f"{k}.csv", index=False)
+        samples = [tmp_path / "0.csv", tmp_path / "1.csv"]
+    labels = open_samples(samples, "XY", ReadOptions(), labels={"groups": "g"}).labels["groups"]
+    assert [part[:2].tolist() for part in labels] == [["1", "2"], ["1", "x"]]
+
+
+@pytest.mark.parametrize("max_rows", [None, 30])
+def test_words_for_missing_numbers_leave_the_decimal_comma_of_a_file(tmp_path: Path, max_rows: int | None) -> None:
+    (tmp_path / "x.csv").write_text("a;b\n" + "1,234;NA\n2,5;3,125\n" * 20)
+    (tmp_path / "y.csv").write_text("a;b\n" + "1,234;2,250\n2,5;3,125\n" * 20)
+    options = ReadOptions(missing="indicator", max_rows=max_rows)
+    opened = open_samples([tmp_path / "x.csv", tmp_path / "y.csv"], "XY", options, keep_columns=True)
+    columns = [column for source in opened.sources for column in source.content.columns]
+    assert [column.kind for column in columns] == ["number"] * 4
+    assert [np.unique(column.values[~column.missing]).tolist() for column in columns] == [
+        [1.234, 2.5],
+        [3.125],
+        [1.234, 2.5],
+        [2.25, 3.125],
+    ]
+    assert [note.split(":")[0] for note in opened.notes] == [f"X ({tmp_path / 'x.csv'})"]

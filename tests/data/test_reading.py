@@ -24,7 +24,7 @@ from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset
 import tellapart as ta
 from tellapart._util import extras
 from tellapart.data import Encoding, Sample, Source, as_sample, match, read
-from tellapart.data.content import Images, Rows, Table
+from tellapart.data.content import Images, Rows, TableContent
 
 VALUES = np.random.default_rng(0).normal(size=(20, 3))
 PICTURES = np.random.default_rng(1).integers(0, 256, (6, 8, 9, 3), dtype=np.uint8)
@@ -33,7 +33,7 @@ PICTURES = np.random.default_rng(1).integers(0, 256, (6, 8, 9, 3), dtype=np.uint
 def numbers_of(source: Source) -> np.ndarray:
     """The plain numbers of a source, however it holds them."""
     content = source.content
-    if isinstance(content, Table):
+    if isinstance(content, TableContent):
         found = content.to_matrix()
         assert found is not None
         return found
@@ -477,7 +477,7 @@ KINDS: dict[str, tuple[Any, str, list[str]]] = {
 @pytest.mark.parametrize(("values", "kind", "cells"), KINDS.values(), ids=KINDS)
 def test_kinds_of_columns(values: Any, kind: str, cells: list[str]) -> None:
     source = read(pd.DataFrame({"c": values}), missing="indicator")
-    assert isinstance(source.content, Table)
+    assert isinstance(source.content, TableContent)
     assert source.content.columns[0].kind == kind
     assert [source.row(i)[0] for i in range(2)] == cells
 
@@ -495,7 +495,7 @@ def test_polars_and_pyarrow_have_the_same_kinds() -> None:
     )
     for data in (table, pl.from_arrow(table), table.to_pandas()):
         source = read(data, missing="indicator")
-        assert isinstance(source.content, Table)
+        assert isinstance(source.content, TableContent)
         assert [column.kind for column in source.content.columns] == [
             "number",
             "text",

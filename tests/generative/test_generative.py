@@ -172,14 +172,14 @@ def test_the_command_line_says_in_one_line_what_diverged(tmp_path, capsys):
     [
         ("gmmn", {"learning_rat": 1}, "Did you mean 'learning_rate'"),
         ("t-gmmn", {"labels": 1}, "'labels' is not a setting of TGMMN"),
-        ("gmmn", {"steps": 0}, "steps must be a whole number above 0, but is 0"),
+        ("gmmn", {"steps": 0}, "steps must be a whole number above 0, got 0"),
         ("gmmn", {"steps": 1.5}, "steps must be a whole number"),
         ("gmmn", {"learning_rate": float("nan")}, "learning_rate must be a number"),
         ("gmmn", {"hidden": 64}, "hidden must be a list"),
         ("gmmn", {"hidden": ["x"]}, "hidden must be a whole number"),
-        ("feature-matching", {"match": "medians"}, "match must be one of mmd, means"),
+        ("feature-matching", {"match": "medians"}, "match must be one of mmd, means, got"),
         ("gmmn", {"batch_size": 5000}, "A batch has 5000 rows, but digits has 1498"),
-        ("improved-gan", {"labels": 1490}, "labels=1490 asks for 149 of each class, but digits has fewer"),
+        ("improved-gan", {"labels": 1490}, "labels=1490 requires 149 rows of each class, but digits has fewer"),
         ("improved-gan", {"labels": 0, "convolutional": True, "channels": [4]}, "channels must be two numbers"),
         ("vae", {}, "'vae' is not a model"),
     ],
@@ -193,11 +193,11 @@ def test_a_run_is_not_overwritten_nor_resumed_as_another(digits, tmp_path):
     trained("gmmn", digits, tmp_path, {"steps": 2})
     with pytest.raises(ValueError, match="already holds a training run"):
         trained("gmmn", digits, tmp_path)
-    with pytest.raises(ValueError, match="cannot go on as t-gmmn"):
+    with pytest.raises(ValueError, match="cannot be resumed as t-gmmn"):
         trained("t-gmmn", digits, tmp_path, resume=True)
-    with pytest.raises(ValueError, match=r"has learning_rate=2\.0, and cannot go on with learning_rate=1\.0"):
+    with pytest.raises(ValueError, match=r"has learning_rate=2\.0, and cannot be resumed with learning_rate=1\.0"):
         trained("gmmn", digits, tmp_path, {"learning_rate": 1}, resume=True)
-    with pytest.raises(ValueError, match="holds no training run"):
+    with pytest.raises(ValueError, match="does not contain a training run"):
         generative.sample(tmp_path / "nowhere", 3)
 
 
@@ -254,7 +254,7 @@ def test_a_run_has_a_seed_of_its_own_and_keeps_it(digits, tmp_path):
     assert first.seed != second.seed
     resumed = trained("gmmn", digits, tmp_path / "a", {"steps": 4}, resume=True)
     assert resumed.seed == first.seed
-    with pytest.raises(ValueError, match=f"has seed {first.seed}, and cannot go on with seed 1"):
+    with pytest.raises(ValueError, match=f"has seed {first.seed}, and cannot be resumed with seed 1"):
         trained("gmmn", digits, tmp_path / "a", {"steps": 4}, resume=True, rng=1)
 
 
@@ -337,10 +337,10 @@ def test_advice_names_settings_as_they_are_given(digits, tmp_path, capsys):
 
 
 def test_networks_that_do_not_fit_are_refused_before_memory_is_taken(digits, tmp_path):
-    with pytest.raises(MemoryError, match=r"The networks take .* GB are free\. Choose smaller layers"):
+    with pytest.raises(MemoryError, match=r"The networks need .* GB are free\. Choose smaller layers"):
         Trainer("gmmn", digits, tmp_path, {"hidden": [10**6, 10**6]})
     trained("gmmn", digits, tmp_path, {"steps": 2})
-    with pytest.raises(MemoryError, match="images take"):
+    with pytest.raises(MemoryError, match="images need"):
         generative.sample(tmp_path, 10**12)
 
 

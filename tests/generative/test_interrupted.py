@@ -85,7 +85,7 @@ def test_two_processes_do_not_train_in_one_folder(tmp_path: Path, words: list[st
         assert second.returncode == 2
         assert out == ""
         assert error == (
-            f"tellapart: Process {first.pid} is training in {tmp_path / 'run'}. Wait for its end, or choose another "
+            f"tellapart: Process {first.pid} is training in {tmp_path / 'run'}. Wait until it ends, or choose another "
             "folder.\n"
         )
     finally:
@@ -103,7 +103,7 @@ def _trainer(folder: Path, **more: Any) -> Trainer:
 def test_a_run_that_has_gone_on_meanwhile(tmp_path: Path) -> None:
     early, other = _trainer(tmp_path / "run"), _trainer(tmp_path / "run")
     other.run()
-    with pytest.raises(InputError, match="has been trained in since this run was opened"):
+    with pytest.raises(InputError, match="was trained by another process since this run was opened"):
         early.run()
 
 

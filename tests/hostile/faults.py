@@ -201,7 +201,7 @@ def full_disk(times: int, folder: Path, rng: random.Random) -> str:
     process = start(*train, folder / "run", "--steps", 10)
     check(process.wait(300) == 0, "no run to sample from")
     process.communicate()
-    compare = ["compare", folder / "a.csv", folder / "b.csv", "--kernel", "rbf"]
+    compare = ["compare", folder / "a.csv", folder / "b.csv", "--test", "rbf"]
     writers: dict[str, tuple[list[Any], str, bool]] = {
         "report": ([*compare, "--report", "OUT/r.html"], "r.html", True),
         "json of compare": ([*compare, "--json", "OUT/r.json"], "r.json", True),

@@ -383,7 +383,7 @@ def runs_and_kernels() -> list[Case]:
         return tensors({"tellapart": json.dumps(fact | changes)}, x=torch.zeros(2))
 
     cases: dict[str, tuple[Mapping[str, Content], str]] = {
-        "no run": ({"run/a.txt": "x"}, "holds no training run"),
+        "no run": ({"run/a.txt": "x"}, "does not contain a training run"),
         "no checkpoint": (run("hello, this is no checkpoint"), "is not a safetensors file, or damaged"),
         "a claim of gigabytes": (run(_safetensors_claim(2**40)), "is not a safetensors file, or damaged"),
         "no facts": (run(tensors(x=torch.zeros(2))), "is a safetensors file, but not a checkpoint"),
@@ -549,7 +549,7 @@ def trained() -> list[Case]:
     settings: dict[str, tuple[str, str]] = {
         "endless number": (f"hidden=[{'9' * 400}]", "hidden must be a whole number above 0"),
         "infinite": ("hidden=[1e999]", "hidden must be a whole number above 0"),
-        "terabytes": ("hidden=[1000000,1000000]", "The networks take"),
+        "terabytes": ("hidden=[1000000,1000000]", "The networks need"),
         "no value": ("hidden", "hidden"),
         "unknown": ("hiden=[4]", "Did you mean 'hidden'"),
     }

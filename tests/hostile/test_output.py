@@ -44,7 +44,7 @@ def shell(command: str, **environment: str) -> subprocess.CompletedProcess[bytes
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252", "latin-1", "utf-8"])
 def test_an_encoding_that_lacks_a_character(encoding: str) -> None:
-    done = shell("tellapart compare a.csv b.csv --kernel rbf", PYTHONIOENCODING=encoding, PYTHONUTF8="0")
+    done = shell("tellapart compare a.csv b.csv --test rbf", PYTHONIOENCODING=encoding, PYTHONUTF8="0")
     assert done.returncode == 0, done.stderr
     text = done.stdout.decode(encoding)
     assert text.startswith(f"The samples differ (p {'≤' if encoding == 'utf-8' else '<='} 0.001")
@@ -79,7 +79,7 @@ def test_a_full_screen() -> None:
 def test_names_that_are_not_utf_8(capsys: pytest.CaptureFixture[str]) -> None:
     odd = os.fsdecode(b"a\xff\x1b[2J.csv")
     os.rename("a.csv", odd)
-    assert main(["compare", odd, "b.csv", "--kernel", "rbf", "--report", "r.html", "--json", "r.json"]) == 0
+    assert main(["compare", odd, "b.csv", "--test", "rbf", "--report", "r.html", "--json", "r.json"]) == 0
     out = capsys.readouterr().out
     assert r"a\udcff\x1b[2J.csv" in out
     assert "\x1b" not in out
@@ -106,7 +106,7 @@ def test_a_cell_of_ten_megabytes(tmp_path: Path) -> None:
     for k, file in enumerate("ab"):
         cells = ["y" * 10**7, *np.random.default_rng(k).choice(["u", "v"], 59)]
         pd.DataFrame({"x": np.random.default_rng(k).normal(size=60), "t": cells}).to_csv(f"{file}.csv", index=False)
-    assert main(["compare", "a.csv", "b.csv", "--kernel", "rbf", "--report", "r.html", "--json", "r.json"]) == 0
+    assert main(["compare", "a.csv", "b.csv", "--test", "rbf", "--report", "r.html", "--json", "r.json"]) == 0
     assert Path("r.html").stat().st_size < 2e6
     assert Path("r.json").stat().st_size < 2e6
 

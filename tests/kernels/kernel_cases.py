@@ -7,9 +7,11 @@ So a new kernel gets its tests by being registered; a line in `WITH_FORMULA` als
 from __future__ import annotations
 
 import math
+import pkgutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
+from importlib import import_module
 
 import torch
 from sklearn.metrics.pairwise import rbf_kernel
@@ -267,6 +269,10 @@ def cases_of(kind: type[kernels.Kernel]) -> list[Case]:
     count = len(kind.examples(D))
     return [Case(f"{kind.__name__}, example {k}", lambda k=k: kind.examples(D)[k]) for k in range(count)]
 
+
+# A class in a module that nothing imports is not registered, and would not be tried.
+for module in pkgutil.iter_modules(kernels.__path__):
+    import_module(f"{kernels.__name__}.{module.name}")
 
 #: The library's own: other tests, and the guide, may have registered more.
 REGISTERED = {name: kind for name, kind in kernels.REGISTRY.items() if kind.__module__.startswith("tellapart.")}

@@ -32,6 +32,11 @@ def test_every_registered_class_is_tried() -> None:
         assert kind in KNOWN or cases_of(kind)
 
 
+def test_every_registered_class_can_be_imported_from_the_package() -> None:
+    missing = set(REGISTERED) - set(kernels.__all__)
+    assert not missing, f"import {', '.join(sorted(missing))} in kernels/__init__.py, and add it to __all__"
+
+
 @every_kernel
 def test_value_is_the_formula(case: Case) -> None:
     x, y = case.points()
@@ -43,9 +48,20 @@ def test_value_is_the_formula(case: Case) -> None:
 @every_kernel
 def test_symmetric_and_positive_semidefinite(case: Case) -> None:
     K = case.make()(torch.cat(case.points())).detach()
-    torch.testing.assert_close(K, K.T, rtol=1e-14, atol=1e-14)
+    torch.testing.assert_close(K, K.T, rtol=1e-14, atol=1e-14, msg=lambda text: f"k(x, y) is not k(y, x). {text}")
     eigenvalues = torch.linalg.eigvalsh(K)
-    assert eigenvalues.min() >= -1e-13 * eigenvalues.max()
+    assert eigenvalues.min() >= -1e-13 * eigenvalues.max(), "a negative eigenvalue: k is not positive semi-definite"
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.points is not row_numbers], ids=lambda case: case.name)
+@pytest.mark.parametrize("extent", [0.3, 3.0, 30.0])
+def test_positive_semidefinite_on_many_points_near_and_far(case: Case, extent: float) -> None:
+    """A few points do not show a negative part of the spectrum: those of a lattice, at some spacing, do."""
+    side = torch.linspace(-extent, extent, 6, dtype=torch.float64)
+    K = case.make()(torch.cartesian_prod(*[side] * D)).detach()
+    eigenvalues = torch.linalg.eigvalsh((K + K.T) / 2)
+    # Distances by matrix products are precise to the root of the rounding error.
+    assert eigenvalues.min() >= -1e-6 * eigenvalues.max(), "a negative eigenvalue: k is not positive semi-definite"
 
 
 @every_kernel

@@ -109,7 +109,7 @@ def test_blobs_have_their_covariance():
         ({"criterion": "best"}, "criterion='best' is not known. Choose 'median', 'mmd'"),
         ({"bandwidths": [1.0, -1.0]}, "`bandwidths` must be positive"),
         ({"bandwidths": []}, "`bandwidths` must be a non-empty list of numbers"),
-        ({"criterion": "cv", "folds": 1}, "folds must be between 2 and"),
+        ({"criterion": "cv", "folds": 1}, "`folds` must be between 2 and"),
     ],
 )
 def test_errors(options, message):

@@ -52,8 +52,8 @@ def test_groups_stay_whole_and_where_only_equal_ones_are_exchanged_every_size_is
     ("arguments", "message"),
     [
         ((20, 20, 1.5), "must be between 0 and 1"),
-        ((20, 20, ([0, 0], [1, 2])), "must be different numbers from 0 to 19"),
-        ((20, 20, ([0, 20], [1, 2])), "must be different numbers from 0 to 19"),
+        ((20, 20, ([0, 0], [1, 2])), "must be distinct integers from 0 to 19"),
+        ((20, 20, ([0, 20], [1, 2])), "must be distinct integers from 0 to 19"),
         ((20, 20, ([0, 1, 2], range(10))), "3 rows of X to learn from and 17 to test, but 8 and 2 are needed"),
         ((12, 20, 0.5), "6 rows of X to learn from"),
     ],
@@ -64,5 +64,5 @@ def test_errors(arguments, message):
 
 
 def test_a_group_in_both_parts_is_refused():
-    with pytest.raises(ValueError, match="must be learned from or tested, but 0 is in both parts"):
+    with pytest.raises(ValueError, match="Group 0 has rows to learn from and rows to test"):
         split_rows(20, 20, (range(10), range(10)), groups=np.repeat([0, 1], 20))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import torch
 
 from tellapart.omnibus.contrasts import Contrasts
 from tellapart.stats.design import Design
@@ -22,10 +21,10 @@ def test_contrasts_are_centred_and_of_one_size(design):
     options |= {"strata": strata} if design in ("strata", "both") else {}
     found = draw_permutations(labels, 199, rng, Design(**options))
     contrasts = Contrasts(found)
-    W = contrasts(slice(0, N)).double()
+    W = contrasts(slice(0, N)).astype(float)
     cells = strata if design in ("strata", "both") else np.zeros(N, int)
     for cell in np.unique(cells):
-        assert W[cells == cell].sum(0).abs().max() < 1e-4
+        assert np.abs(W[cells == cell].sum(0)).max() < 1e-4
     if design != "three":
         norms = (W**2).sum(0)
-        assert torch.allclose(norms, torch.full_like(norms, N - len(np.unique(cells))), rtol=1e-4)
+        assert np.allclose(norms, N - len(np.unique(cells)), rtol=1e-4)

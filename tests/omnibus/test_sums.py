@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 
 import tellapart as ta
 from tellapart.engine import Compute
-from tellapart.engine.rows import StratifiedSums
+from tellapart.engine.rows import StratifiedSums, as_matrix
 from tellapart.omnibus import Layout, pool_rows
 from tellapart.omnibus.contrasts import Contrasts
 from tellapart.omnibus.plan import FeaturePlan
@@ -41,25 +41,25 @@ def test_kernel_forms_are_those_of_the_dense_matrix(stratified):
     options = {"strata": np.random.default_rng(3).integers(0, 4, 100)} if stratified else {}
     pooled, plan, contrasts = problem(**options)
     sums = dict(sum_features(plan, contrasts, pooled.points, Compute(threads=1)))
-    W = contrasts(slice(0, 100)).double()
+    W = contrasts(slice(0, 100)).astype(float)
     cells = pooled.permutations.strata if stratified else np.zeros(100, int)
     for block, family in plan.spectral.items():
         R = family.similarities.whitening(block.index)
-        F = next(plan.features(pooled.points[:], [block]))[1].double()
-        exact = StratifiedSums.of(F, W, torch.from_numpy(cells), "full").close()
+        F = next(plan.features(as_matrix(pooled.points[:]), [block]))[1].astype(float)
+        exact = StratifiedSums.of(F, W, cells, "full").close()
         for single, double in zip(sums[block], exact, strict=True):
-            assert torch.allclose(single, double, rtol=1e-4, atol=1e-4)
+            assert np.allclose(single, double, rtol=1e-4, atol=1e-4)
         forms = spectral_forms(*exact, 100, contrasts, R)
-        F = torch.linalg.solve_triangular(R, F.T, upper=False).T
+        F = np.linalg.solve(R, F.T).T
         for cell in np.unique(cells):
             F[cells == cell] -= F[cells == cell].mean(0)
-        values, U = torch.linalg.eigh(F @ F.T)
-        spectrum = values.clamp(min=0).numpy()
+        values, U = np.linalg.eigh(F @ F.T)
+        spectrum = values.clip(0)
         K = F @ F.T / values[-1]
         assert np.allclose(forms.values[0], ((W.T @ K) * W.T).sum(1), rtol=1e-4)
         for row, name in zip(forms.values[1:], forms.names[1:], strict=True):
             filters = spectrum / (spectrum + ridge_with(spectrum, float(name.split()[0])))
-            A = U @ torch.diag(torch.from_numpy(filters)) @ U.T
+            A = U @ np.diag(filters) @ U.T
             assert np.allclose(row, ((W.T @ A) * W.T).sum(1), rtol=1e-2)
 
 
@@ -81,7 +81,7 @@ def test_leverages_are_the_diagonal_of_the_form():
     block, family = list(plan.spectral.items())[2]
     forms = family.form(block, sums[block], 100, contrasts, directions=True)
     found = sum_leverages(plan, contrasts, {block: forms}, pooled.points, Compute(threads=1))[block]
-    F = next(plan.features(pooled.points[:], [block]))[1].double()
+    F = next(plan.features(as_matrix(pooled.points[:]), [block]))[1].astype(float)
     A = (F @ forms.directions) ** 2 @ forms.filters.T
-    W = contrasts(slice(0, 100)).double()
-    assert np.allclose(found, (A.T @ (W**2 - 99 / 100)).numpy(), rtol=1e-2, atol=1e-2)
+    W = contrasts(slice(0, 100)).astype(float)
+    assert np.allclose(found, A.T @ (W**2 - 99 / 100), rtol=1e-2, atol=1e-2)

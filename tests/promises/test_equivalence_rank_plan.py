@@ -115,16 +115,19 @@ RANKED = {
 }
 
 
+def told_apart(seed, name):
+    """Whether two models that are equally far from the reference are told apart."""
+    kernel = Mixture([0.125 * 1.8, 0.25 * 1.8, 0.5 * 1.8, 1.8, 3.6]).requires_grad_(False)
+    parts = [torch.from_numpy(part) for part in RANKED[name](np.random.default_rng([seed, 7]))]
+    found = relative_from(*(engine.sums(kernel, parts[0], other) for other in parts[1:]))
+    return _two_sided(abs(float(found.z)), found.degrees) <= 0.05
+
+
 @repetitions(100)
 @pytest.mark.parametrize("name", RANKED)
 def test_models_that_are_equally_far_are_rarely_told_apart(name, repetitions):
     """The documented level with few rows is 0.06 at level 0.05 (it was 0.12)."""
-    told = 0
-    kernel = Mixture([0.125 * 1.8, 0.25 * 1.8, 0.5 * 1.8, 1.8, 3.6]).requires_grad_(False)
-    for seed in range(repetitions):
-        parts = [torch.from_numpy(part) for part in RANKED[name](np.random.default_rng([seed, 7]))]
-        found = relative_from(*(engine.sums(kernel, parts[0], other) for other in parts[1:]))
-        told += _two_sided(abs(float(found.z)), found.degrees) <= 0.05
+    told = sum(told_apart(seed, name) for seed in range(repetitions))
     assert at_most(told / repetitions, 0.06, repetitions)
 
 
@@ -140,16 +143,19 @@ def test_few_rows_are_noted():
 # --- plan ---------------------------------------------------------------------------------------------------------
 
 
+def finite_plan(seed):
+    """Whether a pilot without a difference gives a number of rows."""
+    rng = np.random.default_rng([seed, 3])
+    found = ta.plan(rng.normal(size=(40, 2)), rng.normal(size=(40, 2)), repetitions=2, permutations=39, rng=seed)
+    assert math.isfinite(found.rows) <= found.established
+    assert math.isfinite(found.rows_interval[1]) <= found.established
+    assert ("does not establish a difference" in found.summary()) != found.established
+    return math.isfinite(found.rows)
+
+
 @pytest.mark.parametrize("repetitions", [12, pytest.param(300, marks=pytest.mark.full)])
 def test_a_pilot_of_noise_gives_no_number(repetitions):
-    finite = 0
-    for seed in range(repetitions):
-        rng = np.random.default_rng([seed, 3])
-        found = ta.plan(rng.normal(size=(40, 2)), rng.normal(size=(40, 2)), repetitions=2, permutations=39, rng=seed)
-        assert math.isfinite(found.rows) <= found.established
-        assert math.isfinite(found.rows_interval[1]) <= found.established
-        assert ("does not establish a difference" in found.summary()) != found.established
-        finite += math.isfinite(found.rows)
+    finite = sum(finite_plan(seed) for seed in range(repetitions))
     assert at_most(finite / repetitions, 0.05, repetitions)
 
 
@@ -165,20 +171,21 @@ def grouped(rng, count):
     ), groups
 
 
+def groups_rejected(seed, test):
+    """Whether a test of groups of other sizes rejects at level 0.05 where nothing differs."""
+    rng = np.random.default_rng([seed, 11])
+    (X, of_x), (Y, of_y) = grouped(rng, 16), grouped(rng, 12)
+    groups = (of_x, 100 + of_y)
+    if test == "mmd_test":
+        return ta.mmd_test(X, Y, null=ta.nulls.Permutation(groups), permutations=99, rng=seed).pvalue <= 0.05
+    return ta.learned_test(X, Y, test, groups=groups, permutations=99, rng=seed).pvalue <= 0.05
+
+
 @repetitions(150)
 @pytest.mark.parametrize("test", ["mmd_test", "witness", "rbf"])
 def test_groups_of_other_sizes_keep_the_level(test, repetitions):
-    rejected = 0
     repetitions = repetitions if test != "rbf" else repetitions // 2
-    for seed in range(repetitions):
-        rng = np.random.default_rng([seed, 11])
-        (X, of_x), (Y, of_y) = grouped(rng, 16), grouped(rng, 12)
-        groups = (of_x, 100 + of_y)
-        if test == "mmd_test":
-            result = ta.mmd_test(X, Y, null=ta.nulls.Permutation(groups), permutations=99, rng=seed)
-        else:
-            result = ta.learned_test(X, Y, test, groups=groups, permutations=99, rng=seed)
-        rejected += result.pvalue <= 0.05
+    rejected = sum(groups_rejected(seed, test) for seed in range(repetitions))
     assert at_most(rejected / repetitions, 0.05, repetitions)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from scipy import stats
@@ -108,32 +109,35 @@ DRAWS = {
 }
 
 
-def cover(draw, ratio, shift, repetitions):
-    """How often the intervals of columns, and of pairs, cover; of a column that kind is shown which seems clearer."""
-    columns, pairs = [], []
+def effects_covered(r, draw, ratio, shift):
+    """Which intervals of columns, and of pairs, cover; of a column that kind is shown which seems clearer."""
+    rng = np.random.default_rng([17, r])
+    X, Y, how = draw(rng)
+    Y = ratio * Y + shift
+    mixed = open_samples([X, Y], "XY", ReadOptions()).encode()
+    design = Design.check(mixed.sizes, how.get("groups"), how.get("strata"), how.get("paired", False))
+    labels = np.repeat(np.arange(2, dtype=np.uint8), [len(X), len(Y)])
+    drawn = draw_permutations(labels, 3, rng, design)
+    known = [ColumnScore((j, i), "dependence", 1, 0.5, 0.5) for i in range(4) for j in range(i)]
     with computing(None, None, False, 1) as compute:
-        for r in range(repetitions):
-            rng = np.random.default_rng([17, r])
-            X, Y, how = draw(rng)
-            Y = ratio * Y + shift
-            mixed = open_samples([X, Y], "XY", ReadOptions()).encode()
-            design = Design.check(mixed.sizes, how.get("groups"), how.get("strata"), how.get("paired", False))
-            labels = np.repeat(np.arange(2, dtype=np.uint8), [len(X), len(Y)])
-            drawn = draw_permutations(labels, 3, rng, design)
-            known = [ColumnScore((j, i), "dependence", 1, 0.5, 0.5) for i in range(4) for j in range(i)]
-            effects = Effects(mixed, pool_rows(mixed.points, drawn, rng), known, compute, design.units)
-            within = math.sqrt((len(X) + len(Y) * ratio**2) / (len(X) + len(Y)))
-            truth = {"location": shift / within, "scale": math.log(ratio), "dependence": 0.0}
-            shown = [
-                max(
-                    (effects.describe(ColumnScore((c,), kind, 1, 0.5, 0.5)) for kind in ("location", "scale")),
-                    key=clarity,
-                )
-                for c in range(4)
-            ]
-            for found, hits in ((shown, columns), (map(effects.describe, known), pairs)):
-                hits += [one.interval[0] <= truth[one.kind] <= one.interval[1] for one in found if one.interval]
-    return np.mean(columns), np.mean(pairs)
+        effects = Effects(mixed, pool_rows(mixed.points, drawn, rng), known, compute, design.units)
+        shown = [
+            max((effects.describe(ColumnScore((c,), kind, 1, 0.5, 0.5)) for kind in ("location", "scale")), key=clarity)
+            for c in range(4)
+        ]
+        pairs = [effects.describe(one) for one in known]
+    within = math.sqrt((len(X) + len(Y) * ratio**2) / (len(X) + len(Y)))
+    truth = {"location": shift / within, "scale": math.log(ratio), "dependence": 0.0}
+    return [
+        [one.interval[0] <= truth[one.kind] <= one.interval[1] for one in found if one.interval]
+        for found in (shown, pairs)
+    ]
+
+
+def cover(draw, ratio, shift, repetitions):
+    """How often the intervals of columns, and of pairs, cover."""
+    both = zip(*(effects_covered(r, draw, ratio, shift) for r in range(repetitions)), strict=True)
+    return [np.mean(np.concatenate(found)) for found in both]
 
 
 def clarity(one):
@@ -169,43 +173,47 @@ def test_the_share_that_differs_most(levels, sizes, uneven):
     assert hits / 400 >= 0.94 - 3.5 * math.sqrt(0.95 * 0.05 / 400)
 
 
+def share_covered(r, grouped=False, levels=20):
+    """Whether the interval of the share that is shown has 0, where samples do not differ."""
+    rng = np.random.default_rng([18, r])
+
+    def draw():
+        codes = rng.integers(levels, size=200)
+        if grouped:  # rows of a group have the same category in more than half of all cases
+            codes = np.where(rng.random(200) < 0.6, np.repeat(codes[:40], 5), codes)
+        return pd.DataFrame({"c": [f"k{code}" for code in codes]})
+
+    groups = tuple(np.repeat(np.arange(40), 5) + start for start in (0, 40)) if grouped else None
+    found = ta.two_sample_test(draw(), draw(), 19, groups=groups, rng=r)
+    low, high = next(one for one in found.columns if one.name == "c").interval
+    return low <= 0 <= high
+
+
 @repeated(25)
 @pytest.mark.parametrize("grouped", [False, True])
 def test_the_share_of_one_of_twenty_categories(repetitions, grouped):
-    pd = pytest.importorskip("pandas")
-    hits = 0
-    for r in range(repetitions):
-        rng = np.random.default_rng([18, r])
-
-        def draw(rng=rng):
-            codes = rng.integers(20, size=200)
-            if grouped:  # rows of a group have the same category in more than half of all cases
-                codes = np.where(rng.random(200) < 0.6, np.repeat(codes[:40], 5), codes)
-            return pd.DataFrame({"c": [f"k{code}" for code in codes]})
-
-        groups = tuple(np.repeat(np.arange(40), 5) + start for start in (0, 40)) if grouped else None
-        found = ta.two_sample_test(draw(), draw(), 19, groups=groups, rng=r)
-        low, high = next(one for one in found.columns if one.name == "c").interval
-        hits += low <= 0 <= high
+    hits = sum(share_covered(r, grouped) for r in range(repetitions))
     print(f"grouped {grouped}: {hits / repetitions:.3f} of {repetitions}")
     assert hits / repetitions >= 0.93 - 3.5 * math.sqrt(0.95 * 0.05 / repetitions)
+
+
+def auc_covered(r, sizes):
+    """Whether the interval of the AUC has 1/2, where samples of groups of these sizes do not differ."""
+    rng, of_row = np.random.default_rng([19, r]), np.repeat(np.arange(len(sizes)), sizes)
+    X, Y = (
+        torch.from_numpy(rng.normal(size=(len(sizes), 3))[of_row] + 0.2 * rng.normal(size=(len(of_row), 3)))
+        for _ in range(2)
+    )
+    units = find_units(hash_blocks(torch.cat([X, Y])), np.concatenate([of_row, of_row + len(sizes)]))
+    with computing(None, None, False, 1) as compute:
+        low, high = cross_fit((X, Y), Layout(3), [], units, rng, compute).auc_interval
+    return low <= 0.5 <= high
 
 
 @repeated(15)
 @pytest.mark.parametrize(("groups", "size"), [(10, 6), pytest.param(40, 5, marks=pytest.mark.full)])
 def test_auc_of_groups_that_do_not_differ(groups, size, repetitions):
-    of_row = np.repeat(np.arange(groups), size)
-    hits = 0
-    with computing(None, None, False, 1) as compute:
-        for r in range(repetitions):
-            rng = np.random.default_rng([19, r])
-            X, Y = (
-                torch.from_numpy(rng.normal(size=(groups, 3))[of_row] + 0.2 * rng.normal(size=(len(of_row), 3)))
-                for _ in range(2)
-            )
-            units = find_units(hash_blocks(torch.cat([X, Y])), np.concatenate([of_row, of_row + groups]))
-            low, high = cross_fit((X, Y), Layout(3), [], units, rng, compute).auc_interval
-            hits += low <= 0.5 <= high
+    hits = sum(auc_covered(r, np.full(groups, size)) for r in range(repetitions))
     print(f"{groups} groups of {size}: {hits / repetitions:.3f} of {repetitions}")
     assert hits / repetitions >= 0.93 - 3.5 * math.sqrt(0.95 * 0.05 / repetitions)
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import tellapart as ta
-from tellapart._util.view import Headline, Matrix, Table
+from tellapart._util.view import Headline, Matrix, TableBlock
 from tellapart.report import render
 from tellapart.report.svg import Plot, PlotAxis
 
@@ -93,7 +93,7 @@ def test_images_have_a_map_of_pixels():
 
 
 def test_notes_of_batches_do_not_repeat_their_names(monitor):
-    table = block(monitor, Table, "All batches")
+    table = block(monitor, TableBlock, "All batches")
     name, notes = table.rows[0].cells[0].text, table.rows[0].cells[-1].text
     assert name == "a long name of 2024-02-09.csv"
     assert notes.endswith("rows have a 'town' not in the reference: 'Rom'.")

@@ -7,7 +7,19 @@ import pytest
 
 import tellapart as ta
 from tellapart._util.errors import Note
-from tellapart._util.view import Block, Column, Detail, Facts, Headline, Matrix, MatrixCell, Notes, Row, Table, View
+from tellapart._util.view import (
+    Block,
+    Detail,
+    Facts,
+    Headline,
+    Matrix,
+    MatrixCell,
+    Notes,
+    Row,
+    TableBlock,
+    TableColumn,
+    View,
+)
 from tellapart.report.text import render_text
 
 
@@ -23,8 +35,13 @@ def test_blocks_are_written_in_their_order():
 
 
 def table(rows, **others):
-    columns = (Column("column", "name"), Column("what"), Column("effect", "number", Detail.CARD), Column("p", "p"))
-    return Table(title="Columns", columns=columns, rows=tuple(rows), total=len(rows), **others)
+    columns = (
+        TableColumn("column", "name"),
+        TableColumn("what"),
+        TableColumn("effect", "number", Detail.CARD),
+        TableColumn("p", "p"),
+    )
+    return TableBlock(title="Columns", columns=columns, rows=tuple(rows), total=len(rows), **others)
 
 
 def test_tables_show_strong_rows_alone_if_they_have_a_title():

@@ -11,7 +11,6 @@ processors. `test_golden_values.py` therefore compares with `tests/golden/values
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sys
 from collections.abc import Callable
@@ -25,7 +24,7 @@ import torch
 import tellapart as ta
 from tellapart import kernels as k
 from tellapart.criticism import witness
-from tellapart.stats.nulls import Binned, Permutation, Wild
+from tellapart.stats.nulls import NULLS, Binned, Permutation, Wild
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "values.json"
 
@@ -71,13 +70,12 @@ def cases() -> dict[str, Case]:
     """Every case by name."""
     found: dict[str, Case] = {}
     d = 3
-    nulls = ("permutation", "binned", "paired", "wild", "spectral", "gamma")
     for name, kernel in _kernels(d).items():
-        for null in nulls:
+        for null in NULLS:
             found[f"mmd_test {name} {null}"] = lambda kernel=kernel, null=null: _tested(
                 ta.mmd_test(*_samples(60, 60, d), kernel, null, 199, rng=0)
             )
-    for null in nulls:
+    for null in NULLS:
         sizes = (70, 70) if null == "paired" else (70, 45)
         found[f"mmd_test median {null}"] = lambda null=null, sizes=sizes: _tested(
             ta.mmd_test(*_samples(*sizes, d), null=null, permutations=99, rng=1)
@@ -175,10 +173,8 @@ def _selected() -> dict[str, Any]:
 
 
 def _bits(value: Any) -> Any:
-    """A number to the last bit; of a null distribution, a checksum of all bits."""
-    if isinstance(value, np.ndarray):
-        return hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
-    return value.hex()
+    """A number to the last bit, or all of a null distribution: JSON keeps every bit of them."""
+    return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 def _golden(value: Any) -> Any:
@@ -191,6 +187,19 @@ def _golden(value: Any) -> Any:
 def deciles(null: np.ndarray) -> list[float]:
     """Order statistics of a null distribution, from the smallest to the largest."""
     return [float(draw) for draw in np.sort(null)[np.linspace(0, len(null) - 1, 11).round().astype(int)]]
+
+
+def _difference(name: str, before: dict[str, Any], now: dict[str, Any]) -> str:
+    """How far numbers are from what they were, relative to the largest of the case, and whether its p-value moved."""
+    largest = max(np.abs(before.get("null", [0.0])).max(initial=0.0), abs(before.get("statistic", 0.0)))
+    parts = []
+    for part in sorted(before.keys() - {"pvalue"}):
+        old, new = (np.asarray(values[part], np.float64) for values in (before, now))
+        apart = np.abs(old - new).max(initial=0.0) if old.shape == new.shape else np.inf
+        scale = largest if part in ("null", "statistic") else np.abs(old).max(initial=0.0)
+        parts.append(f"{part} {apart / (scale or 1.0):.1e}")
+    p, q = before.get("pvalue"), now.get("pvalue")
+    return f"other bits: {name}: {'same p' if p == q else f'p {p} → {q}'}, {', '.join(parts)}"
 
 
 def _compute(write: Callable[[Any], Any]) -> dict[str, Any]:
@@ -207,7 +216,7 @@ def main(action: str, file: str | Path = GOLDEN) -> int:
     before = json.loads(Path(file).read_text())
     other = [name for name in before if values.get(name) != before[name]]
     for name in other:
-        print(f"other bits: {name}" if name in values else f"no longer a case: {name}")
+        print(_difference(name, before[name], values[name]) if name in values else f"no longer a case: {name}")
     print(f"{len(before) - len(other)} of {len(before)} cases have the same bits.")
     return int(bool(other))
 

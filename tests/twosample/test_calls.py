@@ -95,10 +95,10 @@ K = ta.kernels.Gaussian(1.0)
         (lambda: ta.mmd2(X, Y, ta.kernels.Grid([1.0, 2.0])), "Expected a single kernel, got a Grid of 2"),
         (lambda: block_estimate(X, Y, K, block_size=1), "block_size must be a whole number from 2 up, but is 1"),
         (lambda: ta.losses.MMDLoss(K, estimator="best"), "estimator='best' is not"),
-        (lambda: ta.fit_kernel(X, Y, "gauss"), "kernel='gauss' is not known. Choose one of 'rbf', 'ard'"),
+        (lambda: ta.fit_kernel(X, Y, "gauss"), "`kernel` must be a kernel or one of 'rbf', 'ard'"),
         (
             lambda: named_kernel("witness", torch.from_numpy(X), torch.from_numpy(Y), 0),
-            "kernel='witness' is a function that is learned",
+            "kernel='witness' learns a function",
         ),
     ],
 )

@@ -162,7 +162,7 @@ def test_combinations():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"kernel": "best"}, "kernel='best' is not known"),
+        ({"kernel": "best"}, "got 'best'"),
         ({"combination": "fisher"}, "combination must be 'bonferroni' or 'cauchy'"),
         ({"null": "gamma"}, "null must be 'permutation' or 'binned'"),
         ({"null": "binned", "strata": np.zeros(100)}, "strata are for null='permutation'"),

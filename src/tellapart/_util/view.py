@@ -126,7 +126,7 @@ class Facts(Block):
 
 
 @dataclass(frozen=True)
-class Column:
+class TableColumn:
     """A column of a table; ``kind="p"`` marks p-values, which text renderings write as ``p = 0.03``."""
 
     name: str
@@ -186,7 +186,7 @@ class Row:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Table(Block):
+class TableBlock(Block):
     """A table; the first column names the rows.
 
     Attributes
@@ -207,7 +207,7 @@ class Table(Block):
         A remark below the table on a page.
     """
 
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
     rows: tuple[Row, ...]
     total: int = 0
     strong_title: str = ""

@@ -1,4 +1,4 @@
-"""A pool of threads that each run torch on one core, and hand results back in order.
+"""A pool of threads that each compute on one core, and hand results back in order.
 
 Ctrl-C may come between any two instructions. What must be put back stands in a ``finally`` that stands in a
 ``finally``: where an interrupt ends the first, the second does the same again, which changes nothing if all was done.
@@ -7,6 +7,7 @@ Ctrl-C may come between any two instructions. What must be put back stands in a 
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from _thread import start_new_thread
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -14,9 +15,10 @@ from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 from queue import SimpleQueue
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-import torch
+import numpy as np
+from threadpoolctl import ThreadpoolController
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -27,30 +29,38 @@ class Stopped(Exception):
 
 
 class _OneCoreEach:
-    """Torch's number of threads, held at one while anybody computes.
+    """The numbers of threads of BLAS and of torch, held at one while anybody computes.
 
-    Torch's own threads fight for cores with whatever else the machine does, so a worker has only itself. The
-    setting cannot be made for one thread alone (that of MKL is the process's), so it is put back by the last holder.
+    Their own threads fight for cores with whatever else the machine does, so a worker has only itself. The setting
+    cannot be made for one thread alone (that of OpenBLAS and MKL is the process's), so it is put back by the last
+    holder. Torch takes part if it is there: nothing here imports it.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._holders: set[object] = set()
+        self._blas: list[Any] = []
+        self._blas_before: list[int] = []
         self.threads_before = 1
 
     def hold(self, holder: object) -> None:
         with self._lock:
             if not self._holders:
-                self.threads_before = torch.get_num_threads()
+                self.threads_before = _usual_threads()
+                # Libraries that are loaded later are not those of NumPy and SciPy, which compute here.
+                self._blas = self._blas or ThreadpoolController().select(user_api="blas").lib_controllers
+                self._blas_before = [library.num_threads for library in self._blas]
             self._holders.add(holder)
+            for library in self._blas:
+                library.set_num_threads(1)
             # Torch keeps the number for each thread, and this one may not be the first that holds it.
-            torch.set_num_threads(1)
+            _set_torch_threads(1)
 
     def release(self, holder: object) -> None:
         with self._lock:
             if holder in self._holders:
                 if len(self._holders) == 1:
-                    torch.set_num_threads(self.threads_before)
+                    self._put_back()
                 self._holders.discard(holder)
 
     def forget_other_threads(self) -> None:
@@ -58,7 +68,12 @@ class _OneCoreEach:
         self._lock = threading.Lock()
         if self._holders and not getattr(_thread, "holds", False):
             self._holders.clear()
-            torch.set_num_threads(self.threads_before)
+            self._put_back()
+
+    def _put_back(self) -> None:
+        for library, before in zip(self._blas, self._blas_before, strict=True):
+            library.set_num_threads(before)
+        _set_torch_threads(self.threads_before)
 
 
 _thread = threading.local()
@@ -207,19 +222,21 @@ def pool(threads: int) -> Generator[Pool | InThisThread, None, None]:
 
 @contextmanager
 def one_core() -> Generator[int, None, None]:
-    """Torch computes on one core and without denormal numbers, as it does in workers: the same work, the same bits.
+    """BLAS and torch compute on one core and without denormal numbers, as they do in workers: the same bits.
 
-    Gives the number of threads that torch is set to use outside. Within another such block it does nothing.
+    Gives the number of threads that are used outside. Within another such block it does nothing.
     """
     if getattr(_thread, "holds", False) or getattr(_thread, "is_worker", False):
         yield _one_core_each.threads_before
         return
     holder = object()
-    flushing, gradients = _flushes_denormals(), torch.is_grad_enabled()
+    torch = sys.modules.get("torch")
+    flushing, gradients = _flushes_denormals(), torch is not None and torch.is_grad_enabled()
 
     def put_back() -> None:
-        torch.set_flush_denormal(flushing)
-        torch.set_grad_enabled(gradients)  # an interrupt may end `no_grad` between its two halves
+        if torch is not None:
+            torch.set_flush_denormal(flushing)
+            torch.set_grad_enabled(gradients)  # an interrupt may end `no_grad` between its two halves
         _one_core_each.release(holder)
         _thread.holds = False
 
@@ -227,7 +244,7 @@ def one_core() -> Generator[int, None, None]:
         try:
             _one_core_each.hold(holder)
             _thread.holds = True
-            torch.set_flush_denormal(True)
+            _flush_denormals()
             yield _one_core_each.threads_before
         finally:
             put_back()
@@ -237,30 +254,51 @@ def one_core() -> Generator[int, None, None]:
 
 @contextmanager
 def flushing_denormals() -> Generator[None, None, None]:
-    """Denormal numbers count as 0 in this thread, and in those that it starts."""
+    """Denormal numbers count as 0 in this thread, and in those that it starts, where torch is used."""
     was_flushing = _flushes_denormals()
     try:
-        torch.set_flush_denormal(True)
+        _flush_denormals()
         yield
     finally:
-        torch.set_flush_denormal(was_flushing)
+        if "torch" in sys.modules:
+            sys.modules["torch"].set_flush_denormal(was_flushing)
 
 
 def default_threads() -> int:
-    """Return the default number of threads: ``TELLAPART_THREADS``, or the number that torch uses."""
+    """Return the default number of threads: ``TELLAPART_THREADS``, or the number that torch or BLAS uses."""
     given = os.environ.get("TELLAPART_THREADS", "").strip()
     if given:
         if not given.isdecimal() or int(given) < 1:
             raise ValueError(f"TELLAPART_THREADS must be a whole number from 1 up, but is {given!r}.")
         return int(given)
-    return _one_core_each.threads_before if getattr(_thread, "holds", False) else torch.get_num_threads()
+    return _one_core_each.threads_before if getattr(_thread, "holds", False) else _usual_threads()
+
+
+def _usual_threads() -> int:
+    """The number of threads that torch uses; where it is not there, one for each core, or what OMP_NUM_THREADS says."""
+    if "torch" in sys.modules:
+        return int(sys.modules["torch"].get_num_threads())
+    given = os.environ.get("OMP_NUM_THREADS", "").strip()
+    if given.isdecimal() and int(given) > 0:
+        return int(given)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _set_torch_threads(count: int) -> None:
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(count)
 
 
 def _prepare_thread() -> None:
     # A denormal number costs a hundred times an ordinary one. The flag belongs to this thread alone.
-    torch.set_flush_denormal(True)
+    _flush_denormals()
     _thread.is_worker = True
 
 
+def _flush_denormals() -> None:
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_flush_denormal(True)
+
+
 def _flushes_denormals() -> bool:
-    return (torch.full((1,), 2.0**-130) * 1.0).item() == 0
+    return bool((np.full(1, 2.0**-130, np.float32) * np.float32(1.0))[0] == 0)

@@ -11,13 +11,14 @@ from .options import (
     add_compute,
     add_data,
     add_keep,
+    add_test,
     check_names,
     computing,
     names,
     number_in,
     reading,
     refuse_ignored,
-    seed,
+    testing,
 )
 from .output import say
 from .results import add_output, check_output, write_result
@@ -60,19 +61,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_keep(parser)
     parser.add_argument("--items", metavar="COLUMN", help="column of row names; it is not compared")
     parser.add_argument("--names", type=names, metavar="A,B", help="names of the samples (default: their file names)")
-    test = parser.add_argument_group("test")
+    test = add_test(parser)
     test.add_argument("--test", choices=TESTS, default="auto", help="auto (default), or the kernel to learn")
-    test.add_argument("--kernel", choices=TESTS[1:], help="the same as --test")
-    test.add_argument(
-        "--permutations", type=int, default=999, metavar="N", help="number of permutations (default: %(default)s)"
-    )
-    test.add_argument(
-        "--alpha", type=float, default=0.05, metavar="P", help="significance level (default: %(default)s)"
-    )
-    test.add_argument("--seed", type=seed, default=0, metavar="N", help="random seed (default: %(default)s)")
-    test.add_argument("--groups", metavar="COLUMN", help="column of group labels; groups are permuted as a whole")
-    test.add_argument("--strata", metavar="COLUMN", help="column of strata; rows are permuted within strata")
-    test.add_argument("--paired", action="store_true", help="row i of A is paired with row i of B")
     learned = parser.add_argument_group("tests with a learned kernel")
     learned.add_argument(
         "--criterion",
@@ -124,43 +114,31 @@ def run(options: argparse.Namespace) -> int:
             "wrong-number-of-names", f"There are two samples, but {given}.", "Give two with {names}.", names=...
         )
     check_names(options.names or ())
-    if options.kernel is not None and options.test not in ("auto", options.kernel):
-        raise InputError(
-            "conflicting-arguments",
-            f"--test {options.test} and --kernel {options.kernel} are two names of one option.",
-            "Give {test} alone.",
-            test=...,
-        )
-    test = options.kernel or options.test
-    if test == "auto":
+    if options.test == "auto":
         learned, advice = ("criterion", "train_size", "cross_fit"), "Name one with {test}."
         refuse_ignored(options, learned, "is an option of a learned test", advice, test="ard")
     settings = {
         "criterion": options.criterion,
-        "groups": options.groups,
-        "strata": options.strata,
         "alpha": options.alpha,
         "train_size": options.train_size,
         "cross_fit": options.cross_fit,
-        "permutations": options.permutations,
-        "rng": options.seed,
+        **testing(options),
         **reading(options),
         **computing(options),
     }
     if options.cost:
         refuse_ignored(options, _OF_RESULTS, "has no effect with --cost, which runs no test")
-        del settings["progress"]
-        say(str(criticism.compare_cost(x, y, test, **settings)))
+        del settings["progress"], settings["keep_columns"]
+        say(str(criticism.compare_cost(x, y, options.test, **settings)))
         say("The cost of learning is not included. With --test rbf it also grows with the square of the rows.")
         return 0
     comparison = criticism.compare(
         x,
         y,
-        test,
+        options.test,
         paired=options.paired,
         names=None if options.names is None else tuple(options.names),
         items=options.items,
-        keep_columns=options.keep_columns,
         **settings,
     )
     write_result(options, comparison)

@@ -6,24 +6,12 @@ import argparse
 import warnings
 from dataclasses import replace
 
-from .options import computing, existing, reading, refuse_ignored
+from .options import computing, existing, reading, refuse_ignored, testing
 from .results import check_output, write_result
 
 #: Options of `compare` that apply to two samples only.
 _OF_TWO = (
-    *(
-        "test",
-        "kernel",
-        "criterion",
-        "train_size",
-        "cross_fit",
-        "paired",
-        "names",
-        "items",
-        "cost",
-        "fail_auc",
-        "fail_effect",
-    ),
+    *("test", "criterion", "train_size", "cross_fit", "paired", "names", "items", "cost", "fail_auc", "fail_effect"),
 )
 
 
@@ -56,11 +44,7 @@ def run(options: argparse.Namespace) -> int:
         found = k_sample_test(
             existing(options.A),
             options.by,
-            permutations=options.permutations,
-            groups=options.groups,
-            strata=options.strata,
-            keep_columns=options.keep_columns,
-            rng=options.seed,
+            **testing(options),
             **reading(options),
             **computing(options),
         )

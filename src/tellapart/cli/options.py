@@ -151,6 +151,22 @@ def add_keep(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_test(parser: argparse.ArgumentParser) -> argparse._ActionsContainer:
+    """Add the options of a permutation test."""
+    test = parser.add_argument_group("test")
+    test.add_argument(
+        "--permutations", type=count, default=999, metavar="N", help="number of permutations (default: %(default)s)"
+    )
+    test.add_argument(
+        "--alpha", type=float, default=0.05, metavar="P", help="significance level (default: %(default)s)"
+    )
+    test.add_argument("--seed", type=seed, default=0, metavar="N", help="random seed (default: %(default)s)")
+    test.add_argument("--groups", metavar="COLUMN", help="column of group labels; groups are permuted as a whole")
+    test.add_argument("--strata", metavar="COLUMN", help="column of strata; rows are permuted within strata")
+    test.add_argument("--paired", action="store_true", help="row i of A is paired with row i of B")
+    return test
+
+
 def add_reading(parser: argparse.ArgumentParser, most: str) -> None:
     """Add the options of reading a sample. ``most`` is the default of ``--max-rows`` in the help text."""
     data = parser.add_argument_group("data")
@@ -174,6 +190,12 @@ def reading(options: argparse.Namespace) -> dict[str, Any]:
     """Return the options of `add_reading` as keyword arguments of the library."""
     names = ("missing", "columns", "drop", "image_size", "image_shape", "max_rows")
     return {name: getattr(options, name) for name in names} | {"features": make_features(options.features)}
+
+
+def testing(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the options of `add_test` that all tests take as keyword arguments of the library."""
+    names = ("permutations", "groups", "strata", "keep_columns")
+    return {name: getattr(options, name) for name in names} | {"rng": options.seed}
 
 
 def add_resources(parser: argparse.ArgumentParser) -> argparse._ActionsContainer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import warnings
 
-from .options import add_compute, add_data, add_keep, computing, count, reading, seed
+from .options import add_compute, add_data, add_keep, add_test, computing, reading, testing
 from .results import add_output, check_output, write_result
 
 _EXAMPLES = """\
@@ -28,17 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EXAMPLES
     add_data(parser, most="all")
     add_keep(parser)
-    test = parser.add_argument_group("test")
-    test.add_argument(
-        "--permutations", type=count, default=999, metavar="N", help="number of permutations (default: %(default)s)"
-    )
-    test.add_argument(
-        "--alpha", type=float, default=0.05, metavar="P", help="significance level (default: %(default)s)"
-    )
-    test.add_argument("--seed", type=seed, default=0, metavar="N", help="random seed (default: %(default)s)")
-    test.add_argument("--groups", metavar="COLUMN", help="column of group labels; groups are permuted as a whole")
-    test.add_argument("--strata", metavar="COLUMN", help="column of strata; rows are permuted within strata")
-    test.add_argument("--paired", action="store_true", help="row i of A is paired with row i of B")
+    add_test(parser)
     add_compute(parser)
     out = add_output(parser, "the test, its columns and how it was computed")
     out.add_argument("--fail-on-difference", action="store_true", help="exit with code 1 if the samples differ")
@@ -59,12 +49,8 @@ def run(options: argparse.Namespace) -> int:
         found = two_sample_test(
             options.A,
             options.B,
-            options.permutations,
-            groups=options.groups,
-            strata=options.strata,
             paired=options.paired,
-            keep_columns=options.keep_columns,
-            rng=options.seed,
+            **testing(options),
             **reading(options),
             **computing(options),
         )

@@ -7,7 +7,7 @@ from .comparison import Comparison
 from .costs import compare_cost
 from .exemplars import Exemplar, exemplars
 from .separability import separability
-from .settings import Settings
+from .settings import ComparisonSettings
 from .slices import Condition, Slice
 from .weights import Weights, find_weights
 from .witness import witness, witness_values
@@ -15,10 +15,10 @@ from .witness import witness, witness_values
 __all__ = [
     "Array",
     "Comparison",
+    "ComparisonSettings",
     "Condition",
     "Exemplar",
     "Notice",
-    "Settings",
     "Slice",
     "Weights",
     "compare",

@@ -84,7 +84,7 @@ def compare_automatically(request: ComparisonOptions, options: AutomaticOptions)
         noticed=noticed,
         items=items,
         notes=test.notes if can_be_found() else (*test.notes, _WITHOUT_SLICES),
-        settings=request.settings(samples, design={"paired": options.paired}, test="auto", null="permutation"),
+        settings=request.settings(samples, paired=options.paired, test="auto", null="permutation"),
         seconds=request.seconds,
         _witness=fit,
         _encoding=samples.encoding,

@@ -10,7 +10,7 @@ from typing import Any
 from .._util.errors import Note
 from .._util.numbers import is_smallest, number, p_text, percent
 from .._util.text import shorten
-from .._util.view import Column, Facts, Figure, Headline, Row, Table, View, facts, notes
+from .._util.view import Facts, Figure, Headline, Row, TableBlock, TableColumn, View, facts, notes
 from ..data import Encoding, Sample, Source
 from ..data.arrays import Array
 from ..data.names import quote_names
@@ -19,12 +19,20 @@ from ..engine import Compute, MemoryLike, computing
 from ..kernels import Kernel
 from ..stats.pvalues import check_level, rejects
 from ..twosample import Findings, LearnedTest, TwoSampleResult
-from ..twosample.findings import FamilyResult, distinct_names
+from ..twosample.auto_result import FamilyResult
 from ..twosample.result import Result
-from ..twosample.views import families_table, findings_table, headline, null_figure, witness_figure
+from ..twosample.views import (
+    distinct_names,
+    families_table,
+    findings_table,
+    headline,
+    null_figure,
+    roc_figure,
+    witness_figure,
+)
 from .exemplars import Exemplar, exemplars, row_numbers, where
 from .separability import separability_grade
-from .settings import Settings
+from .settings import ComparisonSettings
 from .slices import Slice
 from .weights import Weights
 
@@ -94,7 +102,7 @@ class Comparison(Result):
     noticed: tuple[Notice, ...]
     items: tuple[Array, Array] | None
     notes: tuple[str, ...]
-    settings: Settings
+    settings: ComparisonSettings
     seconds: float
     _witness: Callable[[Any, Compute], Array] = field(repr=False)
     _encoding: Encoding = field(repr=False)
@@ -317,14 +325,14 @@ class Comparison(Result):
             ("Strata", self.over_strata) if self.over_strata else None,
         )
 
-    def _slices_table(self) -> Table | None:
+    def _slices_table(self) -> TableBlock | None:
         if not self.slices:
             return None
         found = self.differing_slices
-        return Table(
+        return TableBlock(
             title="Kinds of rows",
             strong_title="Kinds of rows that differ in number (found on one half of the rows, counted on the other)",
-            columns=(Column("kinds of rows", "name"), Column("shares"), Column("adjusted p", "p")),
+            columns=(TableColumn("kinds of rows", "name"), TableColumn("shares"), TableColumn("adjusted p", "p")),
             rows=tuple(
                 Row.of(
                     f"{one.text}{'' if one.conditions else f' ({self._like(one)})'}",
@@ -376,6 +384,12 @@ class Comparison(Result):
             f"where {names[1]} has. It was learned from other rows than those it is shown for. Dashed: the means. The "
             "less the two overlap, the better the samples can be told apart.",
         )
+
+    def roc_figure(self) -> Figure:
+        """The ROC curve of the witness function: its area is the AUC."""
+        low, high = self.auc_interval
+        area = f"AUC {self.auc:.3f} [{low:.3f}, {high:.3f}]"
+        return roc_figure(self.witness_x, self.witness_y, self.names, area)
 
     def advice(self) -> list[Note]:
         """What can be done about columns that were left out."""

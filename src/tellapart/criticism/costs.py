@@ -84,7 +84,7 @@ def compare_cost(
         max_memory=max_memory,
     )
     with computing(max_memory, cluster, threads=threads) as compute:
-        fitting.Settings.from_mapping(criterion, None)  # complains about a criterion that is not known
+        fitting.LearningSettings.from_mapping(criterion, None)  # complains about a criterion that is not known
         request = ComparisonOptions(X, Y, permutations, groups, strata, reading, compute, equal_groups=equal_groups)
         samples, chosen, splits, _ = prepare(
             request, LearnedOptions(criterion, train_size, cross_fit, null, standardise)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from ..data import Points, reindex
 from ..data.arrays import Array
 from ..engine import Compute
-from ..kernels import Kernel
 from ..omnibus import Layout
 from ..omnibus.joint import JointFeatures
 from ..omnibus.regression import predict, sum_folds
@@ -19,6 +17,9 @@ from ..omnibus.sketch import draw_sketch
 from ..stats.auc import placements
 from .folds import draw_folds
 from .intervals import auc_interval
+
+if TYPE_CHECKING:
+    from ..kernels import Kernel
 
 #: Rows that are learned from at the most, and rows of the sketch that features are fitted on.
 _LEARNED = 30_000
@@ -55,9 +56,9 @@ class CrossFit:
     searched: Array
     search_values: Array
     features: JointFeatures
-    coefficients: Tensor
+    coefficients: Array
 
-    def __call__(self, at: Tensor, compute: Compute) -> Array:
+    def __call__(self, at: Points, compute: Compute) -> Array:
         """The witness function at other rows, from all rows."""
         return predict(self.features, at, self.coefficients[:, -1:], compute)[:, 0]
 
@@ -88,23 +89,22 @@ def cross_fit(
     folds, count = draw_folds(units, labels, rng)
     points = reindex(list(samples), np.arange(m + n))
     shuffled = reindex(list(samples), rng.permutation(m + n))
-    with torch.no_grad():
-        features = JointFeatures.fit(draw_sketch(shuffled, rng, compute), m + n, layout, kernels, rng)
-        targets = np.where(labels == 0, n, -m) / (m + n)
-        sums = sum_folds(features, points, targets, _thin(folds, count, rng), count, compute)
-        every = list(range(count))
-        fits = [sums.fit([k for k in every if k != fold]) for fold in every]
-        half = every[: count // 2]
-        within = [sums.fit([k for k in half if k != fold]) for fold in half] if len(half) > 1 else fits[: len(half)]
-        rest = [sums.fit(half), sums.fit(every)]
-        coefficients = torch.stack([fit.coefficients for fit in (*fits, *within, *rest)], 1)
-        values = predict(features, points, coefficients, compute)
+    features = JointFeatures.fit(draw_sketch(shuffled, rng, compute), m + n, layout, kernels, rng)
+    targets = np.where(labels == 0, n, -m) / (m + n)
+    sums = sum_folds(features, points, targets, _thin(folds, count, rng), count, compute)
+    every = list(range(count))
+    fits = [sums.fit([k for k in every if k != fold]) for fold in every]
+    half = every[: count // 2]
+    within = [sums.fit([k for k in half if k != fold]) for fold in half] if len(half) > 1 else fits[: len(half)]
+    rest = [sums.fit(half), sums.fit(every)]
+    coefficients = np.stack([fit.coefficients for fit in (*fits, *within, *rest)], 1)
+    values = predict(features, points, coefficients, compute)
     rows = np.arange(m + n)
     own = values[rows, folds]
     searched = folds < len(half)
     search_values = np.where(searched, values[rows, count + np.minimum(folds, len(half) - 1)], values[:, -2])
     auc, interval = fold_auc(own, labels, folds, units, [fit.chance for fit in fits])
-    kept = torch.cat([coefficients[:, :count], coefficients[:, -1:]], 1)
+    kept = np.concatenate([coefficients[:, :count], coefficients[:, -1:]], 1)
     return CrossFit(own, folds, auc, interval, searched, search_values, features, kept)
 
 

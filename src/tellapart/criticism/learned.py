@@ -56,7 +56,7 @@ class LearnedOptions:
 
 def compare_learned(request: ComparisonOptions, kernel: Any, options: LearnedOptions) -> Comparison:
     """`compare` by a kernel that is learned."""
-    settings = fitting.Settings.from_mapping(options.criterion, options.learning)
+    settings = fitting.LearningSettings.from_mapping(options.criterion, options.learning)
     permutations, seed, compute = request.permutations, request.seed, request.compute
     samples, null, splits, noticed = prepare(request, options)
     (x, y), items = samples.encoded, request.items_of(samples)
@@ -158,7 +158,7 @@ def _as_single(sample: Sample) -> Sample:
 
 
 def _relearner(
-    kernel: Any, settings: fitting.Settings, compute: Compute
+    kernel: Any, settings: fitting.LearningSettings, compute: Compute
 ) -> Callable[[Tensor, Tensor, np.random.Generator], Kernel]:
     """What learns the kernel again, in fewer steps."""
     quick = replace(settings, **{name: min(most, getattr(settings, name)) for name, most in _QUICK.items()})

@@ -13,7 +13,7 @@ from ..data.open import OpenedSamples, open_samples
 from ..data.options import ReadOptions
 from ..data.samples import Samples
 from ..engine import Compute
-from .settings import Settings, design_of
+from .settings import ComparisonSettings, design_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,15 +74,15 @@ class ComparisonOptions:
         """How long it has taken so far."""
         return time.perf_counter() - self.start
 
-    def settings(self, samples: Samples, design: dict[str, Any] | None = None, **own: Any) -> Settings:
-        """What repeats the comparison; ``design`` and ``own`` are what only its test has."""
-        return Settings(
+    def settings(self, samples: Samples, *, paired: bool = False, **own: Any) -> ComparisonSettings:
+        """What repeats the comparison; ``paired`` and ``own`` are what only its test has."""
+        return ComparisonSettings(
             permutations=self.permutations,
             seed=self.seed,
             origins=(samples.sources[0].origin or None, samples.sources[1].origin or None),
             rows=(samples.sizes[0], samples.sizes[1]),
             kind=samples.sources[0].kind,
-            design=design_of(groups=self.groups, strata=self.strata, **(design or {}), equal_groups=self.equal_groups),
+            design=design_of(groups=self.groups, strata=self.strata, paired=paired, equal_groups=self.equal_groups),
             keep_columns=self.keep if isinstance(self.keep, tuple) else (),
             reading=self.reading,
             **own,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from typing import Any
+from typing import Any, TypedDict, cast
 
 import numpy as np
 import torch
@@ -22,18 +22,28 @@ def _versions() -> dict[str, str]:
     }
 
 
-def design_of(**given: Any) -> dict[str, Any]:
-    """Those arguments that say something, as plain values.
+class DesignArguments(TypedDict, total=False):
+    """The arguments of a comparison that say which rows belong together, as plain values."""
+
+    groups: str
+    strata: str
+    paired: bool
+    equal_groups: bool
+
+
+def design_of(**given: Any) -> DesignArguments:
+    """The arguments that are neither None nor False, as plain values; an ellipsis stands for arrays of labels.
 
     >>> design_of(groups="patient", strata=np.zeros(3), paired=False)
     {'groups': 'patient', 'strata': '…'}
     """
     said = {name: value for name, value in given.items() if value is not None and value is not False}
-    return {name: value if isinstance(value, (str, bool)) else "…" for name, value in said.items()}
+    plain = {name: value if isinstance(value, (str, bool)) else "…" for name, value in said.items()}
+    return cast(DesignArguments, plain)
 
 
 @dataclass(frozen=True)
-class Settings:
+class ComparisonSettings:
     """What repeats a comparison: its arguments, the seed, where the samples came from and how large they are.
 
     Attributes
@@ -63,7 +73,7 @@ class Settings:
     train_size: float | None = None
     cross_fit: bool = False
     keep_columns: tuple[str, ...] = ()
-    design: dict[str, Any] = field(default_factory=dict)
+    design: DesignArguments = field(default_factory=DesignArguments)
     reading: ReadOptions = field(default_factory=ReadOptions)
     versions: dict[str, str] = field(default_factory=_versions)
 

@@ -9,15 +9,14 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from .._util.errors import InputError
 from .._util.extras import extra
 from ..data import Points
 from ..data.arrays import Array
-from ..data.columns import Column
+from ..data.columns import TableColumn
 from ..data.samples import Samples, Variable
+from ..engine.rows import as_matrix
 from ..omnibus.scores import step_down
 from ..stats.design import Design
 from ..stats.permutations import draw_permutations
@@ -162,7 +161,7 @@ def _find_rules(
 
     rows = np.flatnonzero(fit.searched)
     rows = np.sort(rng.permutation(rows)[:_SEARCHED])
-    Z = points[torch.from_numpy(rows)].detach().cpu().flatten(1).double().clamp(-_LARGEST, _LARGEST).numpy()
+    Z = np.clip(as_matrix(points[rows]).astype(np.float64), -_LARGEST, _LARGEST)
     of_rows = labels[rows]
     least = max(_ROWS, math.ceil(_SHARE * len(rows)))
     seed = int(rng.integers(2**31))
@@ -263,7 +262,7 @@ def _inside(Z: Array, bounds: Sequence[Bound], gaps: dict[int, int]) -> Array:
 def _inside_all(points: Points, bounds: Sequence[Bound], gaps: dict[int, int]) -> Array:
     """Which of all rows keep to all bounds, some at a time."""
     starts = range(0, len(points), _BLOCK)
-    blocks = (points[start : start + _BLOCK].detach().cpu().flatten(1).double().numpy() for start in starts)
+    blocks = (as_matrix(points[start : start + _BLOCK]).astype(np.float64) for start in starts)
     return np.concatenate([_inside(block, bounds, gaps) for block in blocks])
 
 
@@ -283,7 +282,7 @@ def _condition(bound: Bound, unit: Variable) -> Condition:
         return Condition(unit.name, "is", "yes" if bound.above else "no")
     side: Relation = ">" if bound.above else "≤"
     if unit.kind == "date":
-        return Condition(unit.name, side, Column(unit.name, "date", np.array([bound.threshold])).cell(0))
+        return Condition(unit.name, side, TableColumn(unit.name, "date", np.array([bound.threshold])).cell(0))
     return Condition(unit.name, side, bound.threshold)
 
 
@@ -294,17 +293,17 @@ def _find_clusters(points: Points, fit: CrossFit, rng: np.random.Generator) -> l
     rows = np.flatnonzero(fit.searched)
     rows = np.sort(rng.permutation(rows)[:_SEARCHED])
     plan = fit.features.plan
-    searched = points[torch.from_numpy(rows)].detach().cpu().flatten(1)
+    searched = as_matrix(points[rows])
     some = plan.scaled(searched)
     centre = some.mean(0)
-    few = some[torch.from_numpy(rng.permutation(len(some))[:4_000])] - centre
+    few = some[rng.permutation(len(some))[:4_000]] - centre
     axes = _leading_axes(few, min(_COMPONENTS, *few.shape))
-    size = float(((some - centre) @ axes).square().sum(1).mean().sqrt()) or 1.0
+    size = math.sqrt(float(np.square((some - centre) @ axes).sum(1).mean())) or 1.0
     spread = float(np.std(fit.search_values[rows])) or 1.0
 
-    def places(block: Tensor, values: Array) -> Array:
+    def places(block: Array, values: Array) -> Array:
         leading = (plan.scaled(block) - centre) @ axes / size
-        return np.concatenate([leading.numpy(), _WITNESS * values[:, None] / spread], 1)
+        return np.concatenate([leading, _WITNESS * values[:, None] / spread], 1)
 
     learned = places(searched, fit.search_values[rows])
     count = min(_CLUSTERS, len(rows) // (2 * _ROWS))
@@ -312,7 +311,7 @@ def _find_clusters(points: Points, fit: CrossFit, rng: np.random.Generator) -> l
     centres = found.cluster_centers_
     nearest = np.empty(len(points), int)
     for start in range(0, len(points), _BLOCK):
-        block = points[start : start + _BLOCK].detach().cpu().flatten(1)
+        block = as_matrix(points[start : start + _BLOCK])
         apart = np.linalg.norm(
             places(block, fit.search_values[start : start + _BLOCK])[:, None] - centres[None], axis=2
         )
@@ -320,10 +319,10 @@ def _find_clusters(points: Points, fit: CrossFit, rng: np.random.Generator) -> l
     return [Candidate(f"cluster {k + 1}", (), nearest == k) for k in range(count) if (nearest == k).any()]
 
 
-def _leading_axes(few: Tensor, count: int) -> Tensor:
+def _leading_axes(few: Array, count: int) -> Array:
     """The directions in which some centred rows vary most, as columns."""
     narrow = few.shape[1] <= len(few)
-    vectors = torch.linalg.eigh(few.T @ few if narrow else few @ few.T)[1][:, -count:].flip(1)
+    vectors = np.linalg.eigh(few.T @ few if narrow else few @ few.T)[1][:, : -count - 1 : -1]
     axes = vectors if narrow else few.T @ vectors
-    found: Tensor = axes / axes.norm(dim=0).clamp(min=1e-30)
+    found: Array = axes / np.maximum(np.linalg.norm(axes, axis=0), np.float32(1e-30))
     return found

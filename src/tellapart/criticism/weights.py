@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .._util.view import Column, Row, Table, View
+from .._util.view import Row, TableBlock, TableColumn, View
 from ..data import Sample
 from ..data.arrays import Array
 from ..engine.compute import Compute
@@ -37,7 +37,7 @@ _PIXELS, _PIXEL_ROWS, _PIXEL_NUMBERS = 8_000, 1_000, 800_000
 #: Images of each sample from which weights can be learned.
 _FEWEST = 20
 #: How: the samples are known to differ, and a picture of where needs no more.
-_PIXEL_LEARNING = fitting.Settings(steps=150, patience=5, scan=False)
+_PIXEL_LEARNING = fitting.LearningSettings(steps=150, patience=5, scan=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,11 +75,11 @@ class Weights(Displayed):
         """The largest weights as a table."""
         return View.of(self.table())
 
-    def table(self, **others: Any) -> Table:
+    def table(self, **others: Any) -> TableBlock:
         """The weights as a table, the largest first."""
         rows = tuple(Row.of(name, f"{value:.3f}") for name, value in self.leading(_LISTED))
-        columns = (Column("column", "name"), Column("weight", "number"))
-        return Table(title="Largest weights", columns=columns, rows=rows, total=len(self.values), **others)
+        columns = (TableColumn("column", "name"), TableColumn("weight", "number"))
+        return TableBlock(title="Largest weights", columns=columns, rows=rows, total=len(self.values), **others)
 
     def to_dict(self) -> dict[str, Any]:
         """Names, values, their ranges and what they mean, as plain Python values."""

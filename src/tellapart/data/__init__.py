@@ -14,7 +14,7 @@
 """
 
 from .encoding import Encoding
-from .lazy import Lazy, Paired, Points, check_unchanged, compact, in_memory, reindex, take_rows
+from .lazy import Lazy, PairedRows, Points, check_unchanged, compact, in_memory, reindex, take_rows
 from .matching import match
 from .open import open_samples
 from .read import open_lazy, read, read_pair
@@ -27,7 +27,7 @@ __all__ = [
     "Encoding",
     "Kind",
     "Lazy",
-    "Paired",
+    "PairedRows",
     "Points",
     "Sample",
     "Source",

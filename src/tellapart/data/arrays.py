@@ -16,12 +16,9 @@ from .._util.errors import InputError, InputTypeError
 
 Array: TypeAlias = np.ndarray[Any, Any]
 
-#: The largest value that can be computed with: distances are squared.
-LARGEST = 1e150
 #: How many numbers are looked at together where an array may be larger than memory.
 _BLOCK = 2**22
 
-_REMOVE = "Remove or impute them."
 _COMPLEX = "has complex numbers. Stack the real and the imaginary part as two coordinates."
 
 
@@ -128,40 +125,6 @@ def check_rows(shape: tuple[int, ...], name: str) -> None:
         raise InputError("no-rows", f"{name} is empty: it has no rows.")
     if 0 in shape:
         raise InputError("no-columns", f"{name} has {shape[0]} rows but no columns (shape {tuple(shape)}).")
-
-
-def non_finite_error(
-    name: str, what: str, count: int, total: int, first: tuple[int, int], advice: str = _REMOVE, **options: Any
-) -> InputError:
-    """The complaint about values that are not finite numbers."""
-    id = "missing-values" if what == "NaN" else "infinite-values"
-    where = f"the first at row {first[0]}, column {first[1]}"
-    return InputError(id, f"{name} has {count} {what} among its {total} values, {where}.", advice, **options)
-
-
-def too_large(row: int, column: int) -> str:
-    """The complaint about values whose squares are not finite."""
-    return f"values beyond {LARGEST:g}, the first at row {row}, column {column}. Divide the data by a large number."
-
-
-def check_finite(array: Array, name: str, *, allow_nan: bool = False, advice: str = _REMOVE, **options: Any) -> None:
-    """Say how many values are not finite numbers, and where the first is; ``advice`` is for NaN."""
-    if array.dtype.kind != "f":
-        return
-    for what, test in (("NaN", np.isnan), ("infinite", np.isinf)):
-        if what == "NaN" and allow_nan:
-            continue
-        count, first = 0, (0, 0)
-        for rows, block in iterate_blocks(array):
-            bad = test(block).reshape(len(block), -1)
-            if bad.any():
-                row, column = np.argwhere(bad)[0]
-                first = first if count else (rows.start + int(row), int(column))
-                count += int(bad.sum())
-        if count and what == "NaN":
-            raise non_finite_error(name, what, count, array.size, first, advice, **options)
-        if count:
-            raise non_finite_error(name, what, count, array.size, first)
 
 
 def _from_tensor(values: Tensor, name: str) -> Array:

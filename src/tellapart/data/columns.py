@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from decimal import Decimal
@@ -14,41 +14,13 @@ import numpy as np
 from .._util.errors import InputTypeError, Note
 from .._util.text import printable, shorten
 from .arrays import Array, check_exact, check_whole, fits_single
-from .dates import (
-    days_from_array,
-    days_of_duration,
-    days_since_epoch,
-    format_date,
-    is_iso_date,
-    parse_iso_date,
-)
+from .dates import days_from_array, days_of_duration, days_since_epoch, format_date
 from .precision import DOUBLE, precision_of, round_array
-from .written import are_codes, read_written
 
 ColumnKind: TypeAlias = Literal["number", "boolean", "date", "text"]
 
-#: What programs write where a number is missing, in lower case.
-_MISSING = frozenset(
-    (
-        "na",
-        "n/a",
-        "#n/a",
-        "#na",
-        "<na>",
-        "nan",
-        "-nan",
-        "null",
-        "none",
-        "nat",
-        "1.#ind",
-        "-1.#ind",
-        "1.#qnan",
-        "-1.#qnan",
-    )
-)
 #: What is removed around a text.
 _BLANKS = " \t\u00a0"
-_BOOLEANS = {word: float(word.lower() == "true") for word in ("true", "True", "TRUE", "false", "False", "FALSE")}
 #: Characters of a cell that are shown.
 _LONGEST_CELL = 500
 _NESTED = (list, tuple, dict, set, frozenset, bytes, bytearray, complex, np.complexfloating, np.ndarray)
@@ -74,7 +46,7 @@ class ColumnValues:
 
 
 @dataclass(frozen=True, eq=False)
-class Column:
+class TableColumn:
     """A column of one kind.
 
     Attributes
@@ -94,10 +66,11 @@ class Column:
         Whether float32 holds every value exactly.
     precision
         Significant bits of the type that numbers were stored in.
-    remark
-        How it was read, where that is worth saying.
+    remark, problem
+        How its texts were read, where that is worth reporting, or why they are numbers or dates that cannot be read.
     how, texts
-        Of numbers or dates that were written as text: how they are written (see `Written`), and the column as text.
+        Of numbers or dates that were written as text: how they are written (see `Written`), and the column as text. Of
+        texts of a file: how that file writes numbers, where that is known.
     """
 
     name: str
@@ -108,8 +81,9 @@ class Column:
     single: bool = False
     precision: int = DOUBLE
     remark: str = ""
+    problem: str = ""
     how: str = ""
-    texts: Column | None = None
+    texts: TableColumn | None = None
 
     def __len__(self) -> int:
         return len(self.values)
@@ -124,11 +98,11 @@ class Column:
         """How it was read, as a sentence."""
         return Note("column-reading", f"{self.name!r} is {self.remark}.")
 
-    def take(self, rows: Array) -> Column:
+    def take(self, rows: Array) -> TableColumn:
         """Some of the rows."""
         return replace(self, values=self.values[rows], texts=None if self.texts is None else self.texts.take(rows))
 
-    def rounded(self, precision: int) -> Column:
+    def rounded(self, precision: int) -> TableColumn:
         """The same column with numbers in the precision of another; see `round_array`."""
         if self.kind != "number" or precision >= self.precision:
             return self
@@ -145,7 +119,7 @@ class Column:
     def cell(self, i: int) -> str:
         """The value of row ``i`` as text; what is missing is empty.
 
-        >>> Column("age", "number", np.array([4.0, 1 / 3, np.nan])).cell(1)
+        >>> TableColumn("age", "number", np.array([4.0, 1 / 3, np.nan])).cell(1)
         '0.333333'
         """
         value = self.values[i]
@@ -165,7 +139,7 @@ class Column:
         counts = np.bincount(codes[codes >= 0], minlength=len(self.levels))
         return {level: int(count) for level, count in zip(self.levels, counts, strict=True) if count}
 
-    def as_kind(self, kind: ColumnKind) -> Column:
+    def as_kind(self, kind: ColumnKind) -> TableColumn:
         """The same column as another kind, for a column with no value at all, or with yes and no as 1 and 0."""
         if kind == "text":
             return replace(self, kind=kind, values=np.full(len(self), -1, np.int32), texts=None)
@@ -173,120 +147,44 @@ class Column:
         return replace(self, kind=kind, values=values, levels=())
 
 
-def column_from_array(name: str, array: Array, label: str, *, categorical: bool = False) -> Column:
+def column_from_array(name: str, array: Array, label: str, *, categorical: bool = False) -> TableColumn:
     """A column from an array of any type. Numbers mixed with text are text, and so are declared categories.
 
-    >>> column_from_array("day", np.array(["2024-01-01", "2024-01-03T12:00"], dtype=object), "X").values
+    >>> column_from_array("day", np.array(["2024-01-01", "2024-01-03T12:00"], "datetime64[m]"), "X").values
     array([19723. , 19725.5])
     """
     kind = array.dtype.kind
     if kind == "O" or kind == "U" or categorical:
         return _from_objects(name, array.astype(object), label, categorical)
     if kind == "b":
-        return Column(name, "boolean", array.astype(np.float64), single=True)
+        return TableColumn(name, "boolean", array.astype(np.float64), single=True)
     if kind in "iuf":
         check_exact(array, f"{label}: column {name!r}")
         bits = precision_of(array.dtype)
-        return Column(name, "number", array.astype(np.float64), single=fits_single(array.dtype), precision=bits)
+        return TableColumn(name, "number", array.astype(np.float64), single=fits_single(array.dtype), precision=bits)
     if kind in "mM" and (kind == "M" or np.datetime_data(array.dtype)[0] not in ("Y", "M")):
-        return Column(name, "date" if kind == "M" else "number", days_from_array(array))
+        return TableColumn(name, "date" if kind == "M" else "number", days_from_array(array))
     raise _unreadable(name, label, str(array.dtype))
 
 
-def column_from_codes(name: str, codes: Array, levels: tuple[str, ...], *, categorical: bool) -> Column:
-    """A column of texts that are already numbered (-1: missing). If all are numbers or dates, they are read as such.
+def column_from_codes(
+    name: str, codes: Array, levels: tuple[str, ...], *, categorical: bool = False, how: str = ""
+) -> TableColumn:
+    """A column of texts that are already numbered (-1: missing); `texts.read_texts` finds out what they say.
 
-    Blanks around a text do not count, and a text of blanks is missing: a CSV file cannot say otherwise. Words such as
-    NA are missing if all other texts are numbers, dates, or true and false; in a column of texts they are texts.
+    Blanks around a text do not count, and a text of blanks is missing: a CSV file cannot say otherwise.
     """
     # Two levels may have one text: the categories 1 and "1".
     place: dict[str, int] = {"": -1}
     merged = [place.setdefault(printable(level.strip(_BLANKS)), len(place) - 1) for level in levels]
     del place[""]
-    text = Column(name, "text", np.array([*merged, -1], dtype=np.int32)[codes], tuple(place), categorical)
-    return text if categorical else read_texts(text)
+    return TableColumn(name, "text", np.array([*merged, -1], np.int32)[codes], tuple(place), categorical, how=how)
 
 
-def read_texts(text: Column, how: str | None = None) -> Column:
-    """A column of texts as numbers, dates, or yes and no, if all texts that occur are such; else as text.
-
-    ``how`` is the way in which they are written, as `Column.how` says of another column; None to find it.
-    """
-    used = tuple(text.used_levels())
-    absent = [level for level in used if stands_for_missing(level)]
-    there = [level for level in used if not stands_for_missing(level)] if absent else used
-    values, kind, found, remark = _read_levels(there, how)
-    if not len(values):
-        width = code_width(text.levels)
-        remark = "" if width is None else f"read as text: values such as {_first_code(text.levels)!r} begin with 0"
-        return replace(text, remark=remark)
-    if absent:
-        gaps = f"read as {kind}s, with {quote_words(absent)} as missing"
-        remark = f"{gaps}, and {remark}" if remark else gaps
-    place = dict(zip(there, values, strict=True))
-    lookup = np.array([*(place.get(level, np.nan) for level in text.levels), np.nan])
-    single, texts = kind == "boolean", replace(text, remark="")
-    return Column(text.name, kind, lookup[text.values], single=single, remark=remark, how=found, texts=texts)
-
-
-def _read_levels(levels: Sequence[str], how: str | None) -> tuple[Sequence[float], ColumnKind, str, str]:
-    """The values of texts, what they are, how they are written and were read; no values if they are only texts."""
-    if levels and how in (None, "iso") and all(map(is_iso_date, levels)):
-        try:
-            return [parse_iso_date(level) for level in levels], "date", "iso", ""
-        except ValueError:
-            pass  # 2024-13-45 looks like a date, but is none
-    if levels and all(level in _BOOLEANS for level in levels):
-        return [_BOOLEANS[level] for level in levels], "boolean", "", ""
-    written = read_written(levels, None if how == "iso" else how)
-    if written is None or written.problem:
-        return [], "text", "", ""
-    return written.values, written.kind, written.how, written.remark
-
-
-def stands_for_missing(text: str) -> bool:
-    """Whether a text is one that programs write where a number is missing.
-
-    >>> [stands_for_missing(text) for text in ("NA", "n/a", "-", "Namibia")]
-    [True, True, False, False]
-    """
-    return text.lower() in _MISSING
-
-
-def quote_words(words: Sequence[str]) -> str:
-    """Some words for a message."""
-    return ", ".join(map(repr, words[:3])) + (", …" if len(words) > 3 else "")
-
-
-def check_written(column: Column, levels: Iterable[str], label: str) -> Column:
-    """The column; raise `InputError` if whole numbers that differ as texts became one float."""
-    if column.kind == "number":
-        long = (level for level in levels if len(level) > 15)
-        check_whole((int(level) for level in long if _is_whole(level)), f"{label}: column {column.name!r}")
-    return column
-
-
-def _is_whole(text: str) -> bool:
-    digits = text.strip().lstrip("+-")
-    return digits.isdecimal() and digits.isascii() and len(digits) < 400
-
-
-def code_width(texts: Sequence[str]) -> int | None:
-    """How many digits codes have that begin with 0 here and there, such as postcodes; None where these are no codes.
-
-    >>> code_width(["01234", "99999"]), code_width(["10", "99"]), code_width(["007", "12"])
-    (5, None, None)
-    """
-    lengths = {len(text) for text in texts}
-    if len(lengths) != 1 or min(lengths) < 2 or not all(text.isdecimal() and text.isascii() for text in texts):
-        return None
-    return lengths.pop() if are_codes(texts) else None
-
-
-def as_codes(column: Column, width: int | None) -> Column | None:
+def as_codes(column: TableColumn, width: int | None) -> TableColumn | None:
     """Whole numbers as text, of so many digits if another file has such codes; None where they are no whole numbers.
 
-    >>> as_codes(Column("zip", "number", np.array([80331.0, 1234.0])), 5).levels
+    >>> as_codes(TableColumn("zip", "number", np.array([80331.0, 1234.0])), 5).levels
     ('01234', '80331')
     """
     there = column.values[~column.missing] if column.kind == "number" else np.empty(0)
@@ -297,14 +195,10 @@ def as_codes(column: Column, width: int | None) -> Column | None:
     used, places = np.unique(there, return_inverse=True)
     codes = np.full(len(column), -1, np.int32)
     codes[~column.missing] = places.reshape(-1)
-    return Column(column.name, "text", codes, tuple(f"{int(value):0{width or 0}d}" for value in used))
+    return TableColumn(column.name, "text", codes, tuple(f"{int(value):0{width or 0}d}" for value in used))
 
 
-def _first_code(texts: Sequence[str]) -> str:
-    return next(text for text in texts if text[0] == "0")
-
-
-def concatenate_columns(parts: Sequence[Column]) -> Column:
+def concatenate_columns(parts: Sequence[TableColumn]) -> TableColumn:
     """Columns of one kind below each other."""
     if len(parts) == 1:
         return parts[0]
@@ -347,7 +241,7 @@ def count_missing(values: Any) -> int:
     return sum(map(is_missing, np.asarray(values, object).reshape(-1).tolist()))
 
 
-def _from_objects(name: str, array: Array, label: str, categorical: bool) -> Column:
+def _from_objects(name: str, array: Array, label: str, categorical: bool) -> TableColumn:
     there = np.fromiter((not is_missing(value) for value in array), bool, len(array))
     present = array[there]
     types = {type(value) for value in present}
@@ -355,10 +249,10 @@ def _from_objects(name: str, array: Array, label: str, categorical: bool) -> Col
     if nested is not None:
         raise _unreadable(name, label, nested.__name__)
 
-    def column_of(kind: ColumnKind, values: list[float]) -> Column:
+    def column_of(kind: ColumnKind, values: list[float]) -> TableColumn:
         column = np.full(len(array), np.nan)
         column[there] = values
-        return Column(name, kind, column, single=kind == "boolean")
+        return TableColumn(name, kind, column, single=kind == "boolean")
 
     def all_are(*kinds: type) -> bool:
         return not categorical and all(issubclass(kind, kinds) for kind in types)
@@ -375,7 +269,7 @@ def _from_objects(name: str, array: Array, label: str, categorical: bool) -> Col
     place: dict[str, int] = {}
     codes = np.full(len(array), -1, np.int32)
     codes[there] = [place.setdefault(str(value), len(place)) for value in present]
-    return check_written(column_from_codes(name, codes, tuple(place), categorical=categorical), place, label)
+    return column_from_codes(name, codes, tuple(place), categorical=categorical)
 
 
 def _is_integer(value: Any) -> bool:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from .._util.errors import InputError, InputTypeError, Spelled
 from .._util.text import printable, shorten
-from .arrays import check_finite
+from .finite import check_finite
 
 #: Some rows, as a function takes them.
 Batch: TypeAlias = Tensor | list[str]

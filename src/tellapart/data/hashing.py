@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .arrays import Array
-from .columns import Column
+from .columns import TableColumn
 from .lazy import Points
 
 #: Numbers that are looked at together.
@@ -33,7 +33,7 @@ def hash_blocks(values: Points | Array) -> Array:
     return found
 
 
-def hash_columns(columns: Sequence[Column]) -> Array:
+def hash_columns(columns: Sequence[TableColumn]) -> Array:
     """A number for each row of a table."""
     found = np.zeros(len(columns[0]), np.uint64)
     for salt, column in zip(_salts(len(columns)), columns, strict=True):

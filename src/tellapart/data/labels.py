@@ -10,7 +10,7 @@ import numpy as np
 
 from .._util.errors import InputError, Note
 from .arrays import Array
-from .columns import Column, count_missing
+from .columns import TableColumn, count_missing
 from .names import unknown_columns
 from .source import Source
 from .vectors import vector_lengths
@@ -49,7 +49,10 @@ def take_labels(source: Source, columns: Mapping[str, str]) -> Source:
     content = source.content.without([column.name for column in found.values()])
     if not content.names:
         raise InputError("no-columns-left", f"{source.label} has no columns left to compare, of {len(source.columns)}.")
-    source = replace(source, content=content, labels={kind: _values(column) for kind, column in found.items()})
+    gone = {column.note for column in found.values()}
+    notes = tuple(note for note in source.notes if note not in gone)
+    labels = {kind: _values(column) for kind, column in found.items()}
+    source = replace(source, content=content, labels=labels, notes=notes)
     complete = np.ones(len(source), bool)
     for name, column in ((columns[kind], column) for kind, column in found.items()):
         gaps = column.missing & complete
@@ -68,7 +71,7 @@ def take_labels(source: Source, columns: Mapping[str, str]) -> Source:
     return source if complete.all() else source.take(complete)
 
 
-def _find_column(source: Source, name: str, kind: str) -> Column:
+def _find_column(source: Source, name: str, kind: str) -> TableColumn:
     """The column of this name, which holds one label for each row."""
     length = vector_lengths(source.columns).get(name, 0) if name not in source.columns else 0
     if length > 1:
@@ -93,7 +96,7 @@ def check_labels(parts: Sequence[Any], kind: str) -> None:
         )
 
 
-def _check_complete(label: str, column: Column, kind: str) -> None:
+def _check_complete(label: str, column: TableColumn, kind: str) -> None:
     """Raise `InputError` for a column of labels with missing values."""
     if column.missing.any():
         raise InputError(
@@ -106,7 +109,7 @@ def _check_complete(label: str, column: Column, kind: str) -> None:
         )
 
 
-def _values(column: Column) -> Array:
+def _values(column: TableColumn) -> Array:
     if column.kind == "text":
         return np.array([*column.levels, ""], object)[column.values]
     # What is missing was complained of, or is dropped.

@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .._util.errors import InputError
-from .arrays import LARGEST, Array, too_large
+from .arrays import Array
+from .finite import check_values
 from .precision import DOUBLE, Precision, round_tensor
-from .sample import are_usable, float_tensor, positions
+from .sample import float_tensor, positions
 
 #: One row for each point: in memory, or where `Lazy` reads them.
 Points: TypeAlias = "Tensor | Lazy"
@@ -95,22 +95,9 @@ class Stored(Lazy):
             # Files are read from their beginning to their end, in whatever order the rows are wanted.
             found[order] = self.store.rows(index[order])
         values = float_tensor(found, self.label)
-        if len(values) and not are_usable(values):
-            self._complain(np.arange(len(self))[rows] if isinstance(rows, slice) else index, values)
+        if len(values):
+            check_values(values, self.label, np.arange(len(self))[rows] if isinstance(rows, slice) else index)
         return round_tensor(values.to(self.dtype), self.precision).to(self.device)
-
-    def _complain(self, index: Array, values: Tensor) -> None:
-        """Raise `InputError` that names the row of a value that is not finite, or whose square is not."""
-        bad = (~torch.isfinite(values.flatten(1))).nonzero().tolist()
-        if bad:
-            row, column = min((int(index[i]), j) for i, j in bad)
-            raise InputError(
-                "non-finite-values",
-                f"{self.label} has NaN or infinite values, one at row {row}, column {column}. Remove or impute them.",
-            )
-        large = (values.flatten(1).abs() > LARGEST).nonzero().tolist()
-        row, column = min((int(index[i]), j) for i, j in large)
-        raise InputError("values-too-large", f"{self.label} has {too_large(row, column)}")
 
     def __repr__(self) -> str:
         return f"Lazy({self.label}, shape={self.shape}, dtype={self.dtype})"
@@ -140,7 +127,7 @@ class Reindexed(Lazy):
         return found
 
 
-class Paired(Lazy):
+class PairedRows(Lazy):
     """Pairs of rows, those of one sample with those of another."""
 
     def __init__(self, first: Points, second: Points) -> None:
@@ -184,7 +171,7 @@ def check_unchanged(*samples: Points) -> None:
             points.store.check_unchanged()
         elif isinstance(points, Reindexed):
             check_unchanged(*points.parts)
-        elif isinstance(points, Paired):
+        elif isinstance(points, PairedRows):
             check_unchanged(*points.sides)
 
 

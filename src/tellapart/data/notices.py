@@ -11,7 +11,7 @@ import numpy as np
 
 from .._util.errors import InputError, Note
 from .arrays import Array
-from .columns import Column
+from .columns import TableColumn
 from .features import NGRAMS
 from .names import as_names, did_you_mean, quote_names
 from .profile import ROWS, Profile, show_value
@@ -210,7 +210,7 @@ def _notice_of_column(name: str, profile: Profile, names: Sequence[str]) -> Noti
     return _new_categories(name, x, y, names) if x.kind == "text" else _disjoint_ranges(name, x, y, names)
 
 
-def _disjoint_ranges(name: str, x: Column, y: Column, names: Sequence[str]) -> Notice | None:
+def _disjoint_ranges(name: str, x: TableColumn, y: TableColumn, names: Sequence[str]) -> Notice | None:
     """A difference that no test is needed for."""
     of_x, of_y = x.values[~x.missing], y.values[~y.missing]
     if (
@@ -228,7 +228,7 @@ def _disjoint_ranges(name: str, x: Column, y: Column, names: Sequence[str]) -> N
     return Notice("disjoint ranges", (name,), f"The ranges of {name!r} do not overlap: {ranges}.")
 
 
-def _new_categories(name: str, x: Column, y: Column, names: Sequence[str]) -> Notice | None:
+def _new_categories(name: str, x: TableColumn, y: TableColumn, names: Sequence[str]) -> Notice | None:
     of_x, of_y = x.used_levels(), y.used_levels()
     parts = []
     for here, there, own, other in ((of_y, of_x, names[1], names[0]), (of_x, of_y, names[0], names[1])):

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from .._util.errors import InputError, note_after
 from .._util.text import printable
-from .arrays import LARGEST, Array, too_large
+from .arrays import Array
 from .content.images import (
     LOOKED_AT,
     WHITE,
@@ -21,21 +21,22 @@ from .content.images import (
     note_odd_pixels,
     to_unit_range,
 )
-from .encoding import Encoding, Standardise
+from .encoding import Encoding, Standardise, encode_numbers, encode_pair
+from .finite import check_values
 from .formats.arrays import as_stored, stored_type
 from .labels import add_labels, check_split
 from .lazy import Lazy, Points
 from .locate import Location, locate
+from .matching import keep_pairs, match_sources
 from .notices import Keep, Notice, check_known, columns_left_out, find_notices, note_left_out, note_reordered_columns
 from .options import ReadOptions
-from .pairs import encode_numbers, encode_pair
 from .points import agree, check_alike, is_pinned, open_memory, open_rows, to_common_type
-from .read import keep_pairs, match_sources, open_together, read_source, validate
-from .sample import Sample, are_usable, positions
+from .profile import check_texts, pool_columns
+from .read import open_together, read_source, validate_read
+from .sample import Sample, positions
 from .samples import Samples, Variable, encoded_variables, plain_variables
 from .shared import note_shared
 from .source import Source
-from .together import check_texts, pool_columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +127,8 @@ class OpenedSamples:
             encoded = list(encode_pair(self.sources[0], self.sources[1], self.standardise))
         if self.standardise is None:
             for source, sample in zip(self.sources, encoded, strict=True):
-                _check_size(source, sample)
+                # Only numbers that are standardised may have squares that are not finite.
+                check_values(sample.values, source.label, source.numbers)
         values: Sequence[Points] = [sample.values for sample in encoded]
         check_alike(values, [location.name for location in self.located], self.min_rows)
         values = to_common_type(values, None)
@@ -282,7 +284,7 @@ def open_samples(
     if out:
         sources = tuple(_leave_out(source, out) for source in sources)
     check_texts(sources, profiles)
-    matched = match_sources([validate(source) for source in sources])
+    matched = match_sources(validate_read(sources, located))
     if paired:
         matched = list(keep_pairs(matched[0], matched[1]))
     own = {kind: tuple(source.labels[kind] for source in matched) for kind in given}
@@ -361,14 +363,6 @@ def _check_kept(rows: Sequence[Sample | Lazy], keep: Keep) -> None:
 
 def _given_names(rows: Sequence[Sample | Lazy]) -> tuple[str, ...] | None:
     return next((part.names for part in rows if isinstance(part, Sample) and part.names is not None), None)
-
-
-def _check_size(source: Source, sample: Sample) -> None:
-    """Raise `InputError` for values whose squares are not finite, which only standardised ones may be."""
-    if are_usable(sample.values):
-        return
-    for row, column in (sample.values.flatten(1).abs() > LARGEST).nonzero()[:1].tolist():
-        raise InputError("values-too-large", f"{source.label} has {too_large(int(source.numbers[row]), column)}")
 
 
 def _sizes(source: Source) -> list[int] | None:

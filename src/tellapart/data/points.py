@@ -13,13 +13,15 @@ from torch import Tensor
 
 from .._util.errors import InputError
 from .arrays import as_array
+from .content.alignment import check_same_columns
+from .finite import check_values
 from .formats.arrays import Arrays, type_name
 from .formats.parquet import Parts
 from .lazy import Lazy, Points, Stored
 from .locate import Location
 from .options import ReadOptions
 from .precision import Precision, coarsest, precision_of, round_tensor
-from .sample import Sample, check_values, float_tensor
+from .sample import Sample, float_tensor
 from .source import Source
 from .stores import Spooled
 
@@ -119,8 +121,10 @@ def match_names(x: Sample, y: Sample, names: tuple[str, str]) -> Sample:
     """The second sample with its columns in the order of the first, where both have names."""
     if x.names is None or y.names is None or x.names == y.names:
         return y
-    if len(set(x.names)) < len(x.names) or set(x.names) != set(y.names) or len(x.names) != len(y.names):
-        raise _differing_columns(x.names, y.names, names)
+    for own, name in zip((x.names, y.names), names, strict=True):
+        if len(set(own)) < len(own):
+            raise InputError("columns-differ", f"{name} has columns of the same name. Give arrays, or rename them.")
+    check_same_columns(x.names, y.names, names)
     order = [y.names.index(name) for name in x.names]
     columns = None if y.columns is None else tuple(y.columns[k] for k in order)
     return replace(y, values=y.values[:, order], names=x.names, columns=columns)
@@ -156,25 +160,13 @@ def _reorder_columns(x: Points, y: Points, names: tuple[str, str]) -> Points:
     first, second = _find_parts(x), _find_parts(y)
     if first is None or second is None or first.names == second.names:
         return y
-    if set(first.names) != set(second.names):
-        raise _differing_columns(first.names, second.names, names)
+    check_same_columns(first.names, second.names, names)
     return Stored(Spooled(second.with_columns(first.names), second.label), second.label)
 
 
 def _find_parts(points: Points) -> Parts | None:
     chunks = points.store.chunks if isinstance(points, Stored) and isinstance(points.store, Spooled) else None
     return chunks if isinstance(chunks, Parts) else None
-
-
-def _differing_columns(first: tuple[str, ...], second: tuple[str, ...], names: tuple[str, str]) -> InputError:
-    odd = sorted(set(first) ^ set(second))[:5] or ["names that stand twice"]
-    return InputError(
-        "columns-differ",
-        f"{names[0]} and {names[1]} must have the same columns, but they differ in {', '.join(map(repr, odd))}.",
-        "Rename columns, leave some out with {columns} or {drop}, or give arrays to compare by position.",
-        columns=...,
-        drop=...,
-    )
 
 
 def _to_dtype(points: Points, dtype: torch.dtype) -> Points:

@@ -18,17 +18,21 @@ Everything else is compared: amounts, counts, measurements and times in seconds 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from .._util.errors import InputError
 from .arrays import Array
-from .columns import Column, ColumnKind, concatenate_columns, stands_for_missing
+from .columns import ColumnKind, TableColumn, concatenate_columns
 from .dates import is_iso_date
-from .written import are_codes, looks_like, read_written
+from .features import NGRAMS
+from .names import quote_names
+from .numerals import are_codes, looks_like
+from .source import Source
 
 WhyLeftOut: TypeAlias = Literal["constant", "free text", "date", "identifier"]
 
@@ -77,17 +81,17 @@ class Profile:
 
     Examples
     --------
-    >>> column = Column("order", "number", np.arange(100000.0, 100040.0))
+    >>> column = TableColumn("order", "number", np.arange(100000.0, 100040.0))
     >>> Profile((column,), (20, 20)).why_left_out.text
     "'order' numbers the rows (100000 to 100039)."
     >>> Profile((replace(column, name="price", values=column.values**2),), (20, 20)).why_left_out
     """
 
-    parts: tuple[Column, ...]
+    parts: tuple[TableColumn, ...]
     sizes: tuple[int, ...]
 
     @property
-    def column(self) -> Column:
+    def column(self) -> TableColumn:
         """The rows of all samples. It is not kept, for it may be large."""
         return concatenate_columns(self.parts)
 
@@ -105,20 +109,17 @@ class Profile:
         levels = len(column.used_levels())
         return levels > MANY_TEXTS and 2 * levels >= int(np.count_nonzero(~column.missing))
 
-    @cached_property
+    @property
     def problem(self) -> str:
         """Why texts that are all numbers or dates could not be read as such; empty where there is no problem."""
-        if self.kind != "text" or self.parts[0].categorical:
-            return ""
-        written = read_written([level for level in self.column.used_levels() if not stands_for_missing(level)])
-        return written.problem if written is not None else ""
+        return next((part.problem for part in self.parts if part.problem), "")
 
     @cached_property
     def strays(self) -> Strays | None:
         """The few texts in a column that otherwise holds numbers or dates; None where there are none.
 
         >>> ages = ("31", "47", "?", *map(str, range(100, 140)))
-        >>> Profile((Column("age", "text", np.arange(43), ages),), (43,)).strays
+        >>> Profile((TableColumn("age", "text", np.arange(43), ages),), (43,)).strays
         Strays(rows=array([2]), kind='number')
         """
         if self.kind != "text" or self.parts[0].categorical:
@@ -167,6 +168,78 @@ class Profile:
         return None
 
 
+def pool_columns(sources: Sequence[Source], sizes: Sequence[int] | None = None) -> dict[str, Profile]:
+    """What is known about each column, on the rows of all samples; only for columns that are of one kind in all.
+
+    ``sizes`` are the numbers of rows of the samples, where all of them are in one source.
+    """
+    sizes = tuple(len(source) for source in sources) if sizes is None else tuple(sizes)
+    by_name = [{column.name: column for column in source.content.split_columns()} for source in sources]
+    shared = [name for name in by_name[0] if all(name in own for own in by_name)]
+    columns = (tuple(own[name] for own in by_name) for name in shared)
+    found = (parts for parts in columns if len({column.kind for column in parts}) == 1)
+    return {parts[0].name: Profile(parts, sizes) for parts in found}
+
+
+def check_texts(sources: Sequence[Source], profiles: Mapping[str, Profile]) -> None:
+    """Raise `InputError` if a column of text can be read in more than one way, has strays, or holds free text."""
+    free = []
+    for name in (column.name for column in sources[0].content.columns):
+        profile = profiles.get(name)
+        if profile is None or profile.kind != "text":
+            continue
+        _check_reading(profile, sources)
+        if profile.is_free_text:
+            free.append(profile.column)
+    if free and not any(source.options.by_features for source in sources):
+        raise _free_text(sources, free)
+
+
+def _check_reading(profile: Profile, sources: Sequence[Source]) -> None:
+    """Raise `InputError` if texts are numbers or dates that cannot be read in one way, or are but for a few."""
+    name = profile.parts[0].name
+    if profile.problem:
+        raise InputError(
+            "ambiguous-column",
+            f"{_together(sources)}: column {name!r} cannot be read in one way: {profile.problem}.",
+            "Write numbers as 1234.5 and dates as 2024-12-31, or leave the column out with {drop}.",
+            drop=[name],
+        )
+    if profile.strays is None:
+        return
+    strays, kind = profile.strays
+    starts = np.cumsum([0, *map(len, sources)])
+    k = int(np.searchsorted(starts, strays[0], side="right")) - 1
+    own = strays[(strays >= starts[k]) & (strays < starts[k + 1])] - starts[k]
+    count, first = len(own), int(own[0])
+    what = f"value that is not a {kind}" if count == 1 else f"values that are not {kind}s"
+    where = f"{profile.parts[k].cell(first)[:40]!r} in row {sources[k].numbers[first]}"
+    raise InputError(
+        "stray-values",
+        f"{sources[k].label}: column {name!r} has {count} {what}: {where}{', …' if count > 1 else ''}.",
+        f"Correct or empty {'this cell' if count == 1 else 'these cells'}, or leave the column out with {{drop}}.",
+        drop=[name],
+    )
+
+
+def _free_text(sources: Sequence[Source], columns: Sequence[TableColumn]) -> InputError:
+    """What to say of columns of free text that are to be compared."""
+    names = [column.name for column in columns]
+    has = "has" if len(sources) == 1 else "have"
+    what = f"free text or identifiers ({describe_texts(columns[0])}) in {quote_names(names)}"
+    if len(sources[0].columns) == 1:
+        advice = "Compare it as text with {features}."
+        return InputError("free-text", f"{_together(sources)} {has} {what}.", advice, features=NGRAMS)
+    advice = "Leave it out with {drop}, or compare it alone, as text, with {columns} and {features}."
+    options = {"drop": names[:5], "columns": names[:1], "features": NGRAMS}
+    return InputError("free-text", f"{_together(sources)} {has} {what}.", advice, **options)
+
+
+def _together(sources: Sequence[Source]) -> str:
+    """What to call the sources."""
+    return " and ".join(source.label for source in sources) if len(sources) < 3 else "The samples"
+
+
 def has_name_of_identifier(name: str) -> bool:
     """Whether the last word of a name is one for identifiers; columns without names are called 0, 1, 2.
 
@@ -188,15 +261,15 @@ def _is_counter(values: Array, counts: Array, sizes: Sequence[int]) -> bool:
     return bool(follow.all()) and counts.tolist() == expected
 
 
-def show_value(column: Column, value: float) -> str:
+def show_value(column: TableColumn, value: float) -> str:
     """A value of a column, as its values are shown."""
     return replace(column, values=np.array([value]), texts=None).cell(0)
 
 
-def describe_texts(column: Column) -> str:
+def describe_texts(column: TableColumn) -> str:
     """How many different texts a column has.
 
-    >>> describe_texts(Column("c", "text", np.array([0, 1, 1, -1]), ("a", "b")))
+    >>> describe_texts(TableColumn("c", "text", np.array([0, 1, 1, -1]), ("a", "b")))
     '2 different texts in 3 rows'
     """
     rows = int(np.count_nonzero(~column.missing))

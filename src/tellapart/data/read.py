@@ -13,20 +13,21 @@ from torch import Tensor
 from .._util.errors import InputError, Note
 from .._util.rng import RNG
 from .arrays import as_array, check_exact, check_rows
-from .columns import Column
-from .content import Content, Rows, Table
+from .columns import TableColumn
+from .content import Content, Rows, TableContent
 from .content.images import as_images
 from .formats import Opened
 from .formats.delimited import Delimited
 from .labels import take_labels
 from .lazy import Lazy
 from .locate import Location, locate
-from .matching import check_schema, match_checked
+from .matching import check_schema, match_sources
 from .options import Missing, ReadOptions, check_options
+from .profile import check_texts, pool_columns
 from .sampling import choose_rows
 from .source import Source
-from .together import agree_tables, check_texts, pool_columns
-from .together import read_like as read_column_like
+from .texts import read_columns, read_texts
+from .texts import read_like as read_column_like
 
 _NO_LABELS: Mapping[str, str] = MappingProxyType({})
 
@@ -116,23 +117,30 @@ def read(
 
 def read_source(location: Location, options: ReadOptions) -> Source:
     """Read a single sample with options that are checked."""
-    return _check_alone(open_source(location, options))
+    if isinstance(location.data, Source):
+        return _reuse(location.data, location.name, options)
+    return _check_alone(open_together([location], options)[0])
 
 
 def read_like(source: Source, data: Any, name: str) -> Source:
     """Read all rows of other data as those of a source were: its options, and how its texts were read."""
+    location = locate(data, name)
+    if isinstance(data, Source):
+        return read_source(location, replace(source.options, max_rows=None))
     known = {column.name: column for column in source.content.read_columns}
     texts = tuple(column.name for column in known.values() if column.kind == "text" or column.how)
-    found = open_source(locate(data, name), replace(source.options, max_rows=None, texts=texts))
-    if found.content.columns and not isinstance(data, Source):
-        columns = [
-            read_column_like(column, known[column.name].kind, known[column.name].how)
-            if column.name in known
-            else column
-            for column in found.content.columns
-        ]
-        found = replace(found, content=Table(tuple(columns)))
-    return _check_alone(found)
+    options = replace(source.options, max_rows=None, texts=texts)
+    found = open_source(location, options)
+    columns = tuple(
+        read_column_like(column, known[column.name].kind, known[column.name].how, found.label)
+        if column.name in known
+        else read_columns([column], [found.label])[0]
+        for column in found.content.columns
+    )
+    if columns:
+        table = TableContent(columns)
+        found = replace(found, content=table, notes=(*found.notes, *table.notes(False)))
+    return _check_alone(_choose_content(found, options, options.drop))
 
 
 def _check_alone(source: Source) -> Source:
@@ -154,7 +162,7 @@ def read_pair(X: Any, Y: Any, names: tuple[str, str] = ("X", "Y"), **reading: An
     located = [locate(data, name) for data, name in zip((X, Y), names, strict=True)]
     sources = open_together(located, check_options(**reading))
     check_texts(sources, pool_columns(sources))
-    x, y = match_sources([validate(source) for source in sources])
+    x, y = match_sources(validate_read(sources, located))
     return x, y
 
 
@@ -165,56 +173,22 @@ def open_together(
 
     ``labels`` are columns that say something about rows, by kind: they are taken out of what was read.
     """
-    sources = [open_source(location, options, labels) for location in located]
+    wanted = options.with_labels(labels.values()) if labels else options
+    opened = [replace(open_source(location, wanted), name=location.name) for location in located]
+    agreed = read_texts(opened, lambda k, names: _reread(located[k], opened[k], names))
+    labelled = [take_labels(source, labels) for source in agreed]
+    rest = options.without(labels.values()) if labels else options
+    sources = tuple(
+        source if isinstance(location.data, Source) else _choose_content(source, rest, wanted.drop)
+        for source, location in zip(labelled, located, strict=True)
+    )
     if not any(source.options.by_features for source in sources):
         for other in sources[1:]:
             check_schema(sources[0], other)
-    sources = [
-        source if source.name == location.name else replace(source, name=location.name)
-        for source, location in zip(sources, located, strict=True)
-    ]
-    return agree_tables(sources, lambda k, names: _reread(located[k], sources[k], names))
+    return sources
 
 
-def match_sources(sources: Sequence[Source]) -> list[Source]:
-    """What `open_together` gave, with values that are checked, and matched."""
-    if any(source.options.by_features for source in sources):
-        for other in sources[1:]:
-            check_schema(sources[0], other)
-    if len(sources) == 2:
-        return list(match_checked(sources[0], sources[1]))
-    first = sources[0]
-    for other in sources[1:]:
-        first = match_checked(first, other)[0]
-    return [first, *(match_checked(first, other)[1] for other in sources[1:])]
-
-
-def keep_pairs(x: Source, y: Source) -> tuple[Source, Source]:
-    """Rows whose partner is there too, where row i of one sample belongs to row i of the other."""
-    if x.total != y.total and x.total is not None and y.total is not None:
-        raise InputError(
-            "unequal-pairs",
-            f"{x.label} has {x.total} rows and {y.label} has {y.total}, so their rows are not pairs.",
-            "Leave out {paired}, or give both the same rows.",
-            paired=True,
-        )
-    if np.array_equal(x.numbers, y.numbers):
-        return x, y
-    both, of_x, of_y = np.intersect1d(x.numbers, y.numbers, return_indices=True)
-    if not len(both):
-        raise InputError(
-            "no-rows-left", f"No row of {x.label} has its partner in {y.label}: all were dropped or left out."
-        )
-    kept = []
-    for source, places in ((x, of_x), (y, of_y)):
-        lost = len(source) - len(both)
-        text = f"{lost} {'row was' if lost == 1 else 'rows were'} left out because the other of the pair was."
-        note = (Note("rows-dropped", text),)
-        kept.append(replace(source.take(places), notes=(*source.notes, *(note if lost else ()))))
-    return kept[0], kept[1]
-
-
-def _reread(location: Location, source: Source, names: tuple[str, ...]) -> dict[str, Column] | None:
+def _reread(location: Location, source: Source, names: tuple[str, ...]) -> dict[str, TableColumn] | None:
     """Columns of a file of text as they are written there; None where the source is something else."""
     if isinstance(location.data, Source):
         if not source.origin:
@@ -247,30 +221,31 @@ def open_lazy(data: Any, name: str = "X") -> Lazy | None:
     return None if isinstance(data, Source) else locate(data, name).open_lazy(ReadOptions())
 
 
-def open_source(location: Location, options: ReadOptions, labels: Mapping[str, str] = _NO_LABELS) -> Source:
-    """A source whose values have not been looked at, without the columns that are labels of its rows."""
+def open_source(location: Location, options: ReadOptions) -> Source:
+    """A source as its format opens it: texts are not read, images not made, and values not looked at."""
     if isinstance(location.data, Source):
-        return take_labels(_reuse(location.data, location.name, options), labels)
-    wanted, rest = (
-        (options.with_labels(labels.values()), options.without(labels.values())) if labels else (options, options)
-    )
-    opened = location.open(wanted)
+        return _reuse(location.data, location.name, options)
+    opened = location.open(options)
     content = _make_content(opened, location.label)
     numbers = opened.numbers
     total = len(content) if opened.total is None else opened.total
     if numbers is None:
         numbers = choose_rows(len(content), options.max_rows, options.seed)
         content = content if len(numbers) == len(content) else content.take(numbers)
-    source = Source(content, location.name, location.origin, numbers, opened.files, options=rest, total=total)
-    source = take_labels(source, labels)
-    content = source.content
     notes = (*opened.notes, *content.notes(options.image_shape is not None or options.image_size is not None))
-    content = content.select(rest.columns, wanted.drop, source.label)
+    return Source(
+        content, location.name, location.origin, numbers, opened.files, notes=notes, options=options, total=total
+    )
+
+
+def _choose_content(source: Source, options: ReadOptions, drop: tuple[str, ...] | None) -> Source:
+    """The columns of an array that are wanted, or its rows as images, by the options that the source then has."""
+    content = source.content.select(options.columns, drop, source.label)
     if options.image_shape is not None:
         content = as_images(content.pixel_array(source.label), source.label, options.image_shape) or content
     if options.image_size is not None:
         content = content.resized(options.image_size, source.label, options.max_memory)
-    return replace(source, content=content, notes=(*notes, *source.notes))
+    return replace(source, content=content, options=options)
 
 
 def _reuse(source: Source, name: str, options: ReadOptions) -> Source:
@@ -299,10 +274,16 @@ def _make_content(opened: Opened, label: str) -> Content:
     return images or Rows(values.reshape(len(values), -1), opened.names, stored=opened.precision)
 
 
+def validate_read(sources: Sequence[Source], located: Sequence[Location]) -> list[Source]:
+    """The sources once the values of those that were read are checked; a `Source` of the user was checked before."""
+    return [
+        source if isinstance(location.data, Source) else validate(source)
+        for source, location in zip(sources, located, strict=True)
+    ]
+
+
 def validate(source: Source) -> Source:
     """The source once its values are checked, without the rows to be dropped, and with features where wanted."""
-    if source.checked:
-        return source
     options = source.options
     gaps = source.content.validate(source.label, options.missing)
     if gaps is not None and gaps.any():
@@ -318,4 +299,4 @@ def validate(source: Source) -> Source:
     content = source.content
     if options.features is not None:
         content = content.apply(options.features, source.label, options.missing, options.batch_size)
-    return replace(source, content=content, checked=True)
+    return replace(source, content=content)

@@ -10,16 +10,7 @@ import torch
 from torch import Tensor
 
 from .._util.errors import InputError, InputTypeError
-from .arrays import (
-    LARGEST,
-    Array,
-    as_array,
-    check_dense_real,
-    check_exact,
-    check_rows,
-    non_finite_error,
-    too_large,
-)
+from .arrays import Array, as_array, check_dense_real, check_exact
 from .columns import ColumnValues
 
 Kind: TypeAlias = Literal["rows", "table", "images"]
@@ -156,30 +147,6 @@ def float_tensor(data: Any, name: str) -> Tensor:
         raise InputError("not-rows", f"{name} is a single number. Give one row for each point.")
     values = values.to(_EXACT.get(values.dtype, torch.float32))
     return values[:, None] if values.ndim == 1 else values
-
-
-def check_values(values: Tensor, name: str) -> None:
-    """Raise `InputError` for an empty tensor, and for values that are not finite."""
-    check_rows(tuple(values.shape), name)
-    # One look finds out whether anything is wrong; only then is it worth looking for what and where.
-    if are_usable(values):
-        return
-    flat = values.detach().flatten(1)
-    for what, bad in (("NaN", flat.isnan()), ("infinite", flat.isinf()), ("too large", flat.abs() > LARGEST)):
-        count = int(bad.sum())
-        if count and what == "too large":
-            row, column = bad.nonzero()[0].tolist()
-            raise InputError("values-too-large", f"{name} has {too_large(row, column)}")
-        if count:
-            row, column = bad.nonzero()[0].tolist()
-            raise non_finite_error(name, what, count, flat.numel(), (row, column))
-
-
-def are_usable(values: Tensor) -> bool:
-    """Whether all values are finite, and so are their squares (in double precision)."""
-    # As Python's numbers: in single precision the limit itself would be infinite.
-    low, high = (float(end) for end in torch.aminmax(values.detach()))
-    return low >= -LARGEST and high <= LARGEST  # also false for NaN
 
 
 def _from_array(array: Array) -> Tensor:

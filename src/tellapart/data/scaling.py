@@ -10,7 +10,7 @@ import numpy as np
 
 from .._util.text import shorten
 from .arrays import Array
-from .columns import Column
+from .columns import TableColumn
 
 #: Characters of a text that are part of the name of its coordinate.
 LONGEST_NAME = 100
@@ -62,7 +62,7 @@ class Levels:
     factor: float
 
     @classmethod
-    def fit(cls, columns: tuple[Column, Column], rows: tuple[Array, Array], standardise: bool) -> Levels:
+    def fit(cls, columns: tuple[TableColumn, TableColumn], rows: tuple[Array, Array], standardise: bool) -> Levels:
         """The most common texts of the rows given; together they have variance 1, as a column of numbers has.
 
         Whether there are others, or values that are missing, is asked of all rows, for these need a coordinate too.
@@ -93,7 +93,7 @@ class Levels:
         names = [f"{column}={shorten(level, LONGEST_NAME)}" for level in self.levels]
         return names + [f"{column}=other"] * self.other + [f"{column} is missing"] * self.missing
 
-    def lookup(self, column: Column) -> Array:
+    def lookup(self, column: TableColumn) -> Array:
         """For each level of a column, and last for what is missing, the coordinate that is set (-1: none)."""
         place = {level: k for k, level in enumerate(self.levels)}
         other = len(self.levels) if self.other else -1

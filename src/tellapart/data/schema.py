@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
@@ -13,52 +13,28 @@ from torch import Tensor
 
 from .._util.errors import InputError, Note, note_after
 from .arrays import Array
-from .columns import Column, as_codes, code_width, column_from_array
-from .content import Content, Rows, Table
+from .columns import TableColumn
+from .content import Content, Deviation, ReferenceColumns, align_rows_to, align_to, name_columns
+from .content.alignment import REMEMBERED, check_width
 from .encoding import Encoding
 from .lazy import Points
 from .locate import Location, locate
-from .names import quote_names, unique_names
+from .names import unique_names
 from .notices import columns_left_out
 from .open import OpenedSamples
 from .options import ReadOptions
 from .points import open_rows
-from .read import open_source, read_source, validate
+from .read import open_source, open_together, read_source, validate
 from .sample import Kind, Sample
 from .samples import Variable, encoded_variables
 from .scaling import Levels, Numbers
-from .source import Source
-from .together import read_like
-from .vectors import whole_column
-from .written import looks_like, read_written
+from .texts import read_like
 
 #: What is an error: ``"strict"``: every deviation. ``"normal"``: columns that are missing or of another type; texts
 #: that were not seen before, and columns that are new, are noted. ``"lenient"``: nothing; what is missing is missing.
 Strictness: TypeAlias = Literal["strict", "normal", "lenient"]
 #: Deviations that an error tells one by one.
 _TOLD = 3
-#: Texts of a column that are remembered at most.
-_REMEMBERED = 10_000
-
-
-@dataclass(frozen=True)
-class Deviation:
-    """Where a batch is not built like the reference.
-
-    Attributes
-    ----------
-    kind
-        ``"missing column"``, ``"new column"``, ``"type"`` or ``"unseen category"``.
-    column, count
-        Which column, and how many rows.
-    description
-        The same in words.
-    """
-
-    kind: str
-    column: str
-    count: int
-    description: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +82,7 @@ class Schema:
     wanted, dropped
         The columns that were asked for, if they were, and those that were left out: others than these are no news.
     written
-        How numbers and dates are written that were text (`Column.how`). Batches are read in the same way.
+        How numbers and dates are written that were text (`TableColumn.how`). Batches are read in the same way.
     """
 
     kind: Kind
@@ -171,7 +147,7 @@ class Schema:
         points = encoding.encode(source).values
         columns = source.content.columns
         kinds = {column.name: column.kind for column in columns}
-        texts = {c.name: tuple(sorted(c.used_levels()))[:_REMEMBERED] for c in columns if c.kind == "text"}
+        texts = {c.name: tuple(sorted(c.used_levels()))[:REMEMBERED] for c in columns if c.kind == "text"}
         function = options.features
         found = cls(
             encoding.kind,
@@ -189,7 +165,7 @@ class Schema:
             None if function is None else getattr(function, "__name__", type(function).__name__),
             options.columns,
             (*(options.drop or ()), *columns_left_out(opened.notices)),
-            {column.name: column.how for column in columns if column.how},
+            {column.name: column.how for column in columns if column.how and column.kind != "text"},
         )
         return found, points, tuple(note_after("reference: ", note) for note in (*source.notes, *opened.left_out))
 
@@ -222,13 +198,17 @@ class Schema:
             options = replace(options, columns=self.wanted, drop=self.dropped or None)
         # In a file of text these stay text until it is known how the reference was read.
         text = [column for column, kind in zip(self.columns, self.kinds, strict=False) if kind == "text"]
-        source = open_source(location, replace(options, texts=(*self.written, *text)))
+        options = replace(options, texts=(*self.written, *text))
         deviations: list[Deviation] = []
         if self.kind == "table":
-            columns, deviations = self._align(self._named_columns(source))
-            source = replace(source, content=Table(columns))
-        elif self.kind == "rows" and not by_features:
-            source = replace(source, content=self._as_rows(source))
+            source = open_source(location, options)
+            columns = self._read_columns(name_columns(source.content, self.layout, source.label), source.label)
+            table, deviations = align_to(columns, self.layout)
+            source = replace(source, content=table, notes=tuple(dict.fromkeys((*source.notes, *table.notes(False)))))
+        else:
+            source = open_together([location], options)[0]
+        if self.kind == "rows" and not by_features:
+            source = replace(source, content=align_rows_to(source.content, self.layout, source.label))
         _check_deviations(deviations, strictness, source.label)
         try:
             source = validate(source)
@@ -239,7 +219,7 @@ class Schema:
                 error.id, error.problem, "Fit the reference with {missing}.", missing="indicator"
             ) from error
         if by_features:
-            self._check_width(len(source.content.single), source.label)
+            check_width(len(source.content.single), len(self.columns), source.label)
         single = self._single_columns(source.content)
         coarse = self.single if self.kind == "table" else (self.encoding.dtype == torch.float32,)
         values = self.encoding.encode(replace(source, content=source.content.to_single(coarse))).values
@@ -264,7 +244,7 @@ class Schema:
             values = torch.from_numpy(np.array(matrix, np.float64 if matrix.dtype.itemsize > 4 else np.float32))
         else:
             values = (rows.values if isinstance(rows, Sample) else rows)[:].detach().cpu().flatten(1)
-        self._check_width(values.shape[1], location.name)
+        check_width(values.shape[1], self.width, location.name)
         return ReadBatch(values, tuple(range(self.width)) if values.dtype == torch.float32 else ())
 
     def _single_columns(self, content: Content) -> tuple[int, ...]:
@@ -296,87 +276,20 @@ class Schema:
         if not fits or set(self.kinds) - {"number", "boolean", "date", "text"}:
             raise InputError("damaged-file", "What it says of its columns does not fit together.")
 
-    def _check_width(self, width: int, label: str) -> None:
-        known = self.width if self.encoding is None else len(self.encoding.source_columns)
-        if width != known:
-            raise InputError(
-                "shapes-differ", f"{label} has rows of {width} numbers, but the reference has rows of {known}."
-            )
+    @property
+    def layout(self) -> ReferenceColumns:
+        """What batches are aligned to."""
+        return ReferenceColumns(self.columns, self.kinds, self.texts, self.written, self.wanted, self.dropped)
 
-    def _as_rows(self, source: Source) -> Rows:
-        """Numbers by name, where there are columns with the names of those of the reference, and else by position."""
-        content = source.content
-        by_name = bool(content.columns) or self.wanted is not None or bool(self.dropped)
-        by_name = by_name and set(self.columns) <= set(content.names)
-        if by_name:
-            content = content.without([name for name in content.names if name not in self.columns])
-        if not content.numeric:
-            what = "holds images, but the reference holds rows of numbers."
-            if content.columns:
-                what = "has columns of text or dates, but the reference has numbers only."
-            raise InputError("kinds-differ", f"{source.label} {what}")
-        values = content.numbers(None, source.label)
-        if by_name:
-            values = values[:, [content.names.index(name) for name in self.columns]]
-        self._check_width(values.shape[1], source.label)
-        return Rows(values, self.columns)
-
-    def _named_columns(self, source: Source) -> dict[str, Column]:
-        """The columns of a batch, by name; those of an array have the names of the reference's."""
-        content = source.content
-        if content.columns:
-            return {column.name: column for column in content.columns}
-        if not content.names:
-            raise InputError("kinds-differ", f"{source.label} holds images, but the reference is a table.")
-        if set(self.kinds) - {"number", "boolean"} or len(content.names) != len(self.columns):
-            raise InputError("kinds-differ", f"{source.label} is an array, but the reference is a table. Give a table.")
-        values = content.numbers(None, source.label)
-        return {name: column_from_array(name, values[:, k], name) for k, name in enumerate(self.columns)}
-
-    def _align(self, by_name: dict[str, Column]) -> tuple[tuple[Column, ...], list[Deviation]]:
-        """The columns of the reference in their order, and where they deviate."""
-        rows = len(next(iter(by_name.values())))
-        found, deviations = [], []
-        for name, kind in zip(self.columns, self.kinds, strict=True):
-            column = by_name.pop(name, None)
-            if column is None:
-                deviations.append(Deviation("missing column", name, rows, f"the column {name!r} is missing."))
-                column = Column(name, "number", np.full(rows, np.nan))
-            else:
-                column = self._as_code(column, kind)
-            if column.kind != kind and not column.missing.all() and {column.kind, kind} != {"boolean", "number"}:
-                words = f"the column {name!r} holds {column.kind}, and in the reference {kind}."
-                deviations.append(Deviation("type", name, int((~column.missing).sum()), words))
-            column = _as_kind(column, kind, self.written.get(name, "plain"))
-            if kind == "text":
-                # These are categories, as in the reference, also where most of them are numbers here.
-                column = replace(column, categorical=True)
-                known = set(self.texts.get(name, ()))
-                new = {text: count for text, count in column.used_levels().items() if text not in known}
-                if new and len(known) < _REMEMBERED:
-                    count = sum(new.values())
-                    words = (
-                        f"{count} of {rows} rows have a {name!r} not in the reference: {quote_names(sorted(new), 5)}."
-                    )
-                    deviations.append(Deviation("unseen category", name, count, words))
-            found.append(column)
-        dropped = {*self.dropped, *(name for name in by_name if whole_column(name) in self.dropped)}
-        new_columns = [name for name in by_name if self.wanted is None and name not in dropped]
-        if new_columns:
-            words = f"columns that the reference has not are left out: {quote_names(new_columns, 5)}."
-            deviations.append(Deviation("new column", ", ".join(new_columns), rows, words))
-        return tuple(found), deviations
-
-    def _as_code(self, column: Column, kind: str) -> Column:
-        """A column that is written as text, read as in the reference: a batch alone may be understood otherwise."""
-        column = read_like(column, kind, self.written.get(column.name, ""))
-        if kind == "text" and column.kind == "number":
-            known = self.texts.get(column.name, ())
-            numbers = any(looks_like(text) == "number" for text in known)
-            return (as_codes(column, code_width(known)) or column) if numbers else column
-        if kind == "number" and column.kind == "text" and code_width(column.levels) is not None:
-            return _as_kind(column, kind)
-        return column
+    def _read_columns(self, columns: Sequence[TableColumn], label: str) -> list[TableColumn]:
+        """The columns of a batch, those that the reference has read as there."""
+        kinds = dict(zip(self.columns, self.kinds, strict=True))
+        return [
+            read_like(c, kinds[c.name], self.written.get(c.name, ""), label, self.texts.get(c.name, ()))
+            if c.name in kinds
+            else c
+            for c in columns
+        ]
 
 
 def _fit(part: Numbers) -> bool:
@@ -420,29 +333,6 @@ def _open_ended(encoding: Encoding, gaps: bool) -> Encoding:
         names += new
         columns += origins
     return replace(encoding, parts=tuple(parts), names=unique_names(names), columns=tuple(columns))
-
-
-def _as_kind(column: Column, kind: str, how: str = "plain") -> Column:
-    """A column as the type that the reference has, text in the way it is written there; what cannot be is missing."""
-    if column.kind == kind:
-        return column
-    if kind == "text":
-        cells = np.array([column.cell(i) or None for i in range(len(column))], object)
-        return column_from_array(column.name, cells, column.name, categorical=True)
-    if "date" in (column.kind, kind) and column.kind != "text":  # days since 1970 are no measurement, nor is one a day
-        return Column(column.name, kind, np.full(len(column), np.nan))  # type: ignore[arg-type]
-    if column.kind != "text":
-        return replace(column, kind=kind)  # type: ignore[arg-type]
-    numbers = np.array([*(_number(level, how) for level in column.levels), np.nan])
-    return Column(column.name, kind, numbers[column.values])  # type: ignore[arg-type]
-
-
-def _number(text: str, how: str) -> float:
-    """The number that a text says, if it is written as in the reference; NaN if it is not."""
-    if how == "plain" and code_width([text]) is not None:
-        return float(text)  # the reference happened to have no code that begins with 0, and took codes for numbers
-    found = read_written([text], how)
-    return found.values[0] if found is not None and found.values and np.isfinite(found.values[0]) else np.nan
 
 
 #: What a schema is made of, for files.

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from .._util.text import printable
 from .arrays import Array
-from .columns import Column, ColumnValues
+from .columns import ColumnValues, TableColumn
 from .content import Content
 from .options import ReadOptions
 from .sample import Kind, positions
@@ -35,7 +35,7 @@ class Source:
     numbers
         For each row its position in the user's data, counted from 0 (a header is not counted).
     total
-        How many rows there were before any was dropped or left out; None where that is not known.
+        How many rows the user's data has, to which ``numbers`` count; None where that is not known.
     files
         For each image of a folder its file, as seen from the folder.
     labels
@@ -44,8 +44,6 @@ class Source:
         What was done on the way, for reports: rows dropped, columns left out.
     options
         How it was read.
-    checked
-        Whether its values have been looked at.
     """
 
     content: Content
@@ -56,7 +54,6 @@ class Source:
     labels: Mapping[str, Array] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     options: ReadOptions = field(default_factory=ReadOptions)
-    checked: bool = False
     total: int | None = None
 
     def __post_init__(self) -> None:
@@ -87,7 +84,7 @@ class Source:
         """What a function of the rows gave, where that is compared instead of the rows."""
         return self.content.features
 
-    def column(self, name: str) -> Column | None:
+    def column(self, name: str) -> TableColumn | None:
         """The values of a column that is compared, as they came; None where there is no such column."""
         return self.content.column(name)
 

@@ -12,7 +12,7 @@ import numpy as np
 from .._util.errors import InputError, InputTypeError
 from .._util.extras import extra
 from .arrays import Array, check_exact, fits_single
-from .columns import Column, is_missing
+from .columns import TableColumn, is_missing
 from .precision import DOUBLE, precision_of
 
 #: Rows among which a first vector is looked for, to see how long vectors are.
@@ -53,13 +53,13 @@ def count_numbers(narwhals: Any, frame: Any) -> int:
     return sum(_length(frame[name]) if holds_vectors(narwhals, frame[name]) else 1 for name in frame.columns)
 
 
-def split_vectors(name: str, series: Any, label: str) -> list[Column]:
+def split_vectors(name: str, series: Any, label: str) -> list[TableColumn]:
     """A column for each place in the vectors: ``name[0]``, ``name[1]``, …; a row without a vector misses all of them.
 
     The numbers are taken from Arrow's flat memory of them, not row by row.
     """
     if not len(series):
-        return [Column(name, "number", np.empty(0))]
+        return [TableColumn(name, "number", np.empty(0))]
     chunks = _as_chunks(name, series, label)
     lengths = {int(size) for chunk in chunks for size in np.unique(_lengths(chunk))}
     if len(lengths) > 1:
@@ -74,7 +74,7 @@ def split_vectors(name: str, series: Any, label: str) -> list[Column]:
             "empty-vectors", f"{label} has a column {name!r} of empty lists.", "Leave it out with {drop}.", drop=[name]
         )
     width, start = lengths.pop(), 0
-    # Column by column in memory, as columns of tables are.
+    # TableColumn by column in memory, as columns of tables are.
     found = np.full((width, sum(map(len, chunks))), np.nan)
     single, precision = True, DOUBLE
     for chunk in chunks:
@@ -85,7 +85,7 @@ def split_vectors(name: str, series: Any, label: str) -> list[Column]:
         there = start + np.flatnonzero(chunk.is_valid().to_numpy(zero_copy_only=False))
         found[:, there] = values.reshape(-1, width).T
         start += len(chunk)
-    return [Column(f"{name}[{k}]", "number", found[k], single=single, precision=precision) for k in range(width)]
+    return [TableColumn(f"{name}[{k}]", "number", found[k], single=single, precision=precision) for k in range(width)]
 
 
 def _as_chunks(name: str, series: Any, label: str) -> list[Any]:

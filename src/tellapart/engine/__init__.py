@@ -1,25 +1,30 @@
-"""What is needed of a kernel matrix, without the matrix.
+"""Reductions of a kernel matrix that is never stored.
 
-A *tile* holds the kernel values between two blocks of points; it is made, reduced and dropped. The kernel matrix
-of the pooled points without its diagonal is U + Uᵀ with U strictly upper triangular, and only U is ever looked at:
-tiles on the diagonal are cut to their upper triangle. A *strip* is a block's row of tiles. Strips are the tasks of
-an `Executor` (threads, or the workers of a cluster), and their results are joined in a tree of fixed shape, so that a
-result has the same bits whoever computes it.
+A *tile* contains the kernel values between two blocks of points. It is computed, reduced and discarded. The kernel
+matrix of the pooled points without its diagonal is U + Uᵀ with U strictly upper triangular, and only U is computed:
+tiles on the diagonal are restricted to their upper triangle. A *strip* is the row of tiles of a block. Strips are the
+tasks of an `Executor` (threads, or the workers of a cluster). Their results are joined in a tree of fixed shape, so
+that a result has the same bits for every executor.
 
-Everything is differentiable in two passes: the first keeps only sums, the second makes the tiles again and pushes
-the gradient, which for one entry is a_i + b_j + c + γ k_ij (MATHS §3), through the kernel. Where all tiles
-together are small, they are kept between the passes.
+Gradients take two passes: the first keeps only sums, the second recomputes the tiles and propagates the gradient,
+which is a_i + b_j + c + γ k_ij for one entry (MATHS §3), through the kernel. Small sets of tiles are kept between
+the passes.
 
-Cost: N²/2 kernel evaluations for N points, and memory for a few tiles for each thread and for the features, or for as
-many of them as fit: the others are made again when they are needed.
+Cost: N²/2 kernel evaluations for N points, and memory for a few tiles for each thread and for the features. Features
+that do not fit are recomputed when needed.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from .compute import Compute, MemoryLike, computing
-from .costs import Cost, measure
 from .executors import Executor, Progress
-from .passes import Pass
-from .products import Forms, bin_sums, bins_pass, forms_pass, product, quadratic_forms
-from .sums import Sums, block_sums, sums, sums_pass
+
+if TYPE_CHECKING:
+    from .costs import Cost, measure
+    from .passes import Pass
+    from .products import Forms, bin_sums, bins_pass, forms_pass, product, quadratic_forms
+    from .totals import Sums, block_sums, sums, sums_pass
 
 __all__ = [
     "Compute",
@@ -41,3 +46,20 @@ __all__ = [
     "sums",
     "sums_pass",
 ]
+
+#: What looks at tiles comes with torch, when it is first used; sums over rows do without.
+_HOME = {
+    "Cost": "costs",
+    "measure": "costs",
+    "Pass": "passes",
+    **dict.fromkeys(("Forms", "bin_sums", "bins_pass", "forms_pass", "product", "quadratic_forms"), "products"),
+    **dict.fromkeys(("Sums", "block_sums", "sums", "sums_pass"), "totals"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f".{_HOME[name]}", __name__), name)
+    globals()[name] = value
+    return value

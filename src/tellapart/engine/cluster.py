@@ -22,12 +22,12 @@ PATIENCE = 30.0
 #: Seconds between two looks at whether anybody is still there.
 _LOOK = 1.0
 #: What must have the same version everywhere: another may round in another way.
-_SAME = ("tellapart", "torch", "numpy")
+_SAME = ("tellapart", "torch", "numpy", "scipy")
 
 
 @contextmanager
 def cluster_executor(cluster: Any, threads: int) -> Iterator[Executor | None]:
-    """None for this process, or the workers of a cluster, to which the connection ends with the block.
+    """Yield an executor on the workers of a cluster, or None for this process. The connection is closed at the end.
 
     Parameters
     ----------
@@ -44,7 +44,10 @@ def cluster_executor(cluster: Any, threads: int) -> Iterator[Executor | None]:
     if isinstance(cluster, distributed.Client):
         if cluster.asynchronous:
             raise InputTypeError(
-                "invalid-cluster", "The Dask client is asynchronous.", "{cluster} takes one that waits.", cluster=...
+                "invalid-cluster",
+                "The Dask client is asynchronous.",
+                "Pass a synchronous client as {cluster}.",
+                cluster=...,
             )
         if cluster.status not in ("running", "connecting"):
             raise InputConnectionError(
@@ -76,7 +79,7 @@ class Cluster:
         self._check_workers()
 
     def reduce(self, job: Job, progress: Progress | None) -> Any:
-        """All parts of the job as one."""
+        """Compute all parts of the job and join them."""
         dask = extra("dask", group="dask", what="cluster=")
         panels = job.panels(len(self._threads()))
         sizes = [job.size(panel) for panel in panels]
@@ -128,14 +131,14 @@ class Cluster:
             progress(total, total)  # the last may have come since the last look
 
     def _check(self, future: Any) -> None:
-        """Raise what a task raised. One that was done and is lost with its worker is done again."""
+        """Raise the exception of a task. A result that was lost with its worker is computed again."""
         if future.status == "error":
             error = future.exception()
             if type(error).__name__ == "KilledWorker":
                 raise InputMemoryError(
                     "not-enough-memory",
-                    "Workers died again and again at the same task, most likely because they ran out of memory.",
-                    "Give a smaller {max_memory} (it is for each worker), or workers with more memory.",
+                    "Workers repeatedly died at the same task, most likely because they ran out of memory.",
+                    "Pass a smaller {max_memory}, which applies to each worker, or use workers with more memory.",
                     max_memory=...,
                 ) from None
             raise error
@@ -158,7 +161,7 @@ class Cluster:
             ) from error
 
     def _check_workers(self) -> None:
-        """There must be workers, with the versions that are here."""
+        """Raise an error if there are no workers, or if their versions differ from those here."""
         try:
             self.client.wait_for_workers(1, timeout=PATIENCE)
         except TimeoutError:
@@ -173,7 +176,8 @@ class Cluster:
                     raise RuntimeError(f"The worker {worker} does not have {name}. Install {name} {ours} there.")
                 if theirs != ours:
                     raise RuntimeError(
-                        f"The worker {worker} has {name} {theirs}, but here it is {ours}. Install the same everywhere."
+                        f"The worker {worker} has {name} {theirs}, but this process has {ours}. Install the "
+                        "same version everywhere."
                     )
 
 
@@ -195,7 +199,7 @@ def _client(distributed: Any, address: Any) -> Iterator[Any]:
             advice = "Set distributed.comm.tls in Dask's configuration, or give {cluster} a Client with its security."
         raise InputConnectionError(
             "cluster-not-found",
-            f"There is no connection to a Dask scheduler at {address!r}: {reason}.",
+            f"Cannot connect to a Dask scheduler at {address!r}: {reason}.",
             advice,
             cluster=...,
         ) from error
@@ -208,7 +212,7 @@ def _client(distributed: Any, address: Any) -> Iterator[Any]:
 
 @contextmanager
 def _local(distributed: Any, count: int) -> Iterator[Any]:
-    """So many worker processes of one thread."""
+    """Start the given number of worker processes with one thread each."""
     cluster = distributed.LocalCluster(
         n_workers=count, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
     )
@@ -219,12 +223,12 @@ def _local(distributed: Any, count: int) -> Iterator[Any]:
 
 
 def _unpickle(packed: bytes) -> Any:
-    """On a worker: the job."""
+    """Runs on a worker: return the job."""
     return extra("cloudpickle", group="dask").loads(packed)
 
 
 def _part(panel: tuple[int, int], job: Any) -> Any:
-    """On a worker: some strips, within a part of the memory that it has."""
+    """Runs on a worker: compute some strips within a share of its memory."""
     limit = extra("distributed", group="dask").get_worker().memory_manager.memory_limit
     job.allow(limit // 2 if limit else None)
     with workers.one_core():
@@ -232,10 +236,10 @@ def _part(panel: tuple[int, int], job: Any) -> Any:
 
 
 def _join(job: Any, left: Any, right: Any) -> Any:
-    """On a worker: two parts as one."""
+    """Runs on a worker: join two parts."""
     with workers.one_core():
         return job.join(left, right)
 
 
 def _never_stop() -> None:
-    """The checkpoint of a task that is finished once it has begun: it takes seconds."""
+    """Checkpoint that does nothing: a task on a worker takes seconds and is not interrupted."""

@@ -14,24 +14,24 @@ from .._util.progress import ProgressLike, progress_bar
 from .cluster import cluster_executor
 from .executors import Executor, Job, Local, Progress
 
-#: Bytes, a string such as ``"1GB"``, or None for a quarter of what is free.
+#: Bytes, a string such as ``"1GB"``, or None for a quarter of free memory.
 MemoryLike: TypeAlias = int | float | str | None
 
 
 @dataclass(frozen=True)
 class Compute:
-    """How to compute.
+    """Execution settings.
 
     Attributes
     ----------
     max_memory
         Bytes that a process may use for this call, in addition to the samples.
     automatic
-        Whether ``max_memory`` is what happened to be free. Then nothing that changes a result may depend on it.
+        Whether ``max_memory`` was derived from free memory. Then results must not depend on it.
     threads
         Maximum number of threads of this process. Results do not depend on it, to the last bit.
     executor
-        Who computes tiles where that is somebody else than these threads.
+        Computes tiles, if not these threads.
     progress
         Function that progress is reported to.
     """
@@ -43,7 +43,7 @@ class Compute:
     progress: Progress | None = None
 
     def run(self, job: Job) -> Any:
-        """What comes of a job."""
+        """Run a job and return its result."""
         return (self.executor or Local(self.threads)).reduce(job, self.progress)
 
     def here(self) -> Compute:
@@ -51,7 +51,7 @@ class Compute:
         return replace(self, executor=None, progress=None)
 
     def phase(self, number: int, of: int) -> Compute:
-        """The same for one of several parts that take about as long, so that progress is that of the whole."""
+        """Return settings for one of several parts of equal duration, which reports the progress of the whole."""
         report = self.progress
         if report is None:
             return self

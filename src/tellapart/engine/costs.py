@@ -20,7 +20,7 @@ _ENOUGH = 0.5
 
 @dataclass(frozen=True)
 class Cost:
-    """What a test will take.
+    """Estimated cost of a test.
 
     Attributes
     ----------
@@ -56,14 +56,14 @@ class Cost:
             [
                 f"{self.rows:,} rows of {self.coordinates:,} numbers: {self.tiles:,} tiles of {height} × {width}.",
                 f"About {_duration(self.seconds)} with {self.workers} at work (by a probe of {self.probe:,} tiles).",
-                f"At most {self.memory / 1e6:,.0f} MB of memory in each process, beside the data it has already.",
+                f"At most {self.memory / 1e6:,.0f} MB of memory in each process, in addition to its data.",
                 *([] if self.kept else ["The rows do not fit into that: they are read again and again."]),
             ]
         )
 
 
 def measure(work: Pass) -> Cost:
-    """What a pass will cost, from some of its tiles, computed by whoever would compute all of them.
+    """Estimate the cost of a pass by computing some of its tiles with its own executor.
 
     The first pass over all points is not included, because its cost is negligible in comparison.
     """
@@ -85,7 +85,7 @@ def measure(work: Pass) -> Cost:
 
 
 def _time(job: Job, compute: Compute) -> tuple[float, int, int]:
-    """How long a job takes, how many tiles were computed to tell, and how many workers took part."""
+    """Estimated duration of a job, the number of tiles computed for the estimate, and the number of workers."""
     tiles, taken = 1, []
     while True:
         beginning = Beginning(job, tiles)
@@ -106,10 +106,10 @@ def _total(job: Job) -> int:
 
 
 class Beginning:
-    """The first tiles of the first strips of a job, as many strips as there are workers."""
+    """The first tiles of a job: one strip for each worker."""
 
     def __init__(self, job: Job, tiles: int) -> None:
-        self.job, self.tiles, self.device, self.threads = job, tiles, job.device, job.threads
+        self.job, self.tiles, self.threads = job, tiles, job.threads
         self.count = self.workers = 0
 
     def allow(self, most: int | None) -> None:

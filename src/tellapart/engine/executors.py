@@ -1,4 +1,4 @@
-"""Who computes the strips: the threads of this process, a device, or whoever else is an `Executor`.
+"""Executors, which compute strips: on the threads of this process, on a device, or elsewhere.
 
 Parts are joined in a binary tree whose shape depends only on how many strips there are. Who computed them, how many
 were computed together and when they came changes no bit of the result.
@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol, TypeAlias, TypeVar
 
-import torch
-
 from .._util import workers
 
 Progress: TypeAlias = Callable[[int, int], None]
@@ -18,10 +16,9 @@ Part = TypeVar("Part")
 
 
 class Job(Protocol):
-    """Work on strips, which are numbered. A panel is a range of them that is a whole branch of the tree."""
+    """Work on numbered strips. A panel is a range of strips that forms a complete branch of the tree."""
 
-    #: Where it computes, and how many threads have room to do so.
-    device: torch.device
+    #: How many threads have room, and enough to do; 1 on a device.
     threads: int
 
     def allow(self, most: int | None) -> None:
@@ -31,41 +28,41 @@ class Job(Protocol):
         """Return all strips, cut into panels for the given number of workers."""
 
     def size(self, panel: range) -> int:
-        """How much work a panel is: its tiles."""
+        """Amount of work in a panel: its number of tiles."""
 
     def part(self, panel: range, checkpoint: Callable[[], None], most: int | None = None) -> Any:
-        """Do the work of a panel, or of its first columns of tiles (``most``) to see how long they take.
+        """Compute a panel, or only its first ``most`` columns of tiles to measure their duration.
 
         It calls ``checkpoint`` repeatedly, which raises if the result is no longer needed.
         """
 
     def join(self, left: Any, right: Any) -> Any:
-        """Two neighbouring parts as one, both left as they are."""
+        """Join two adjacent parts without changing them."""
 
 
 class Executor(Protocol):
     """Does the work of a `Job` and joins the parts in a `tree`."""
 
     def reduce(self, job: Job, progress: Progress | None) -> Any:
-        """All parts of the job as one."""
+        """Compute all parts of the job and join them."""
 
 
 class Local:
-    """The threads of this process, as many as are allowed and have room; on a device, one strip after the other."""
+    """Executor on the threads of this process, as options and memory allow. On a device, strips run one by one."""
 
     def __init__(self, threads: int) -> None:
         self.threads = threads
 
     def reduce(self, job: Job, progress: Progress | None) -> Any:
-        """All parts of the job as one."""
-        with workers.pool(min(self.threads, job.threads) if job.device.type == "cpu" else 1) as pool:
+        """Compute all parts of the job and join them."""
+        with workers.pool(min(self.threads, job.threads)) as pool:
             panels = job.panels(pool.threads)
             parts = pool.map(lambda panel: job.part(panel, pool.checkpoint), panels)
             return tree(job.join, report_parts(job, panels, parts, progress))
 
 
 def tree(join: Callable[[Part, Part], Part], parts: Iterable[Part]) -> Part:
-    """Join neighbours, then neighbours among what came of that, and so on; with few parts in memory at any time.
+    """Join adjacent parts, then adjacent results, and so on, with few parts in memory at any time.
 
     >>> tree(lambda a, b: f"({a}{b})", "abcde")
     '(((ab)(cd))e)'
@@ -83,8 +80,20 @@ def tree(join: Callable[[Part, Part], Part], parts: Iterable[Part]) -> Part:
     return right
 
 
+def branches(count: int, least: int) -> list[range]:
+    """Return ranges of numbers up to ``count`` in whole branches of the tree, at least ``least`` if there are enough.
+
+    >>> branches(10, 3)
+    [range(0, 4), range(4, 8), range(8, 10)]
+    """
+    size = 1
+    while size < count and -(-count // (2 * size)) >= least:
+        size *= 2
+    return [range(start, min(start + size, count)) for start in range(0, count, size)]
+
+
 def report_parts(job: Job, panels: Sequence[range], parts: Iterable[Part], progress: Progress | None) -> Iterator[Part]:
-    """The parts of all panels in order, telling ``progress`` of each."""
+    """Yield the parts of all panels in order and report each to ``progress``."""
     done, total = 0, sum(map(job.size, panels))
     for panel, part in zip(panels, parts, strict=True):
         yield part

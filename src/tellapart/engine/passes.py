@@ -1,4 +1,4 @@
-"""The only place that loops over tiles: what is done for each strip, and the two passes of the gradient."""
+"""The loop over tiles: reductions of strips, and the two passes of the gradient."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from .._util import workers
 from ..data import in_memory
 from ..kernels import Plan, leaves, merge_plans
 from .compute import Compute
-from .executors import tree
-from .prepared import Block
+from .executors import branches, tree
+from .prepared import StripSpan
 from .tiles import FEW, Tiling, on_diagonal
 
 
 class Reduction(Protocol):
-    """What is done with tiles: `add` and `close` strip by strip, `join` in a tree, `cotangent` on the way back.
+    """A reduction of tiles: `add` and `close` for each strip, `join` in a tree, `cotangent` in the backward pass.
 
-    A tile on the diagonal is given as it is. `strict_upper` cuts it to the part that belongs to U.
+    Tiles on the diagonal are complete. `strict_upper` restricts them to the part that belongs to U.
     """
 
-    def start(self, rows: Block) -> Any:
+    def start(self, rows: StripSpan) -> Any:
         """An empty state for a strip."""
 
-    def add(self, state: Any, rows: Block, columns: Block, member: int, tile: Tensor) -> None:
-        """Take in one tile, which may be overwritten."""
+    def add(self, state: Any, rows: StripSpan, columns: StripSpan, member: int, tile: Tensor) -> None:
+        """Add a tile, which may be overwritten."""
 
-    def close(self, rows: Block, state: Any) -> Any:
-        """What is handed on of a strip."""
+    def close(self, rows: StripSpan, state: Any) -> Any:
+        """Return the result of a strip."""
 
     def join(self, left: Any, right: Any) -> Any:
-        """What two neighbouring runs of strips come to together; both are left as they are."""
+        """Join the results of two adjacent ranges of strips without changing them."""
 
     def results(self, part: Any) -> tuple[Tensor, ...]:
-        """What came of all strips, each with a leading dimension for members, in float64 on the CPU."""
+        """Return the results of all strips in float64 on the CPU, with a leading dimension for members."""
 
-    def cotangent(self, rows: Block, columns: Block, tile: Tensor, grads: tuple[Tensor, ...]) -> Tensor:
-        """The derivative of the loss with respect to every entry of a tile."""
+    def cotangent(self, rows: StripSpan, columns: StripSpan, tile: Tensor, grads: tuple[Tensor, ...]) -> Tensor:
+        """Derivative of the loss with respect to the entries of a tile."""
 
 
 Kept: TypeAlias = dict[tuple[int, int], tuple[Tensor, list[Tensor], list[Tensor]]]
@@ -49,14 +49,14 @@ Kept: TypeAlias = dict[tuple[int, int], tuple[Tensor, list[Tensor], list[Tensor]
 
 @dataclass(frozen=True)
 class Pass:
-    """A reduction that has not been run yet: `run` it, or `measure` what it will cost."""
+    """A reduction that is ready to `run`, or to `measure` its cost."""
 
     reduction: Reduction
     tiling: Tiling
     compute: Compute
 
     def run(self) -> tuple[Tensor, ...]:
-        """What comes of the reduction, on the record of autograd if anything asks for gradients."""
+        """Run the reduction and return its results, with a graph for autograd if any input requires gradients."""
         tiling = self.tiling
         if tiling.differentiable:
             results = _Differentiable.apply(self, *tiling.inputs)
@@ -67,7 +67,7 @@ class Pass:
 
 
 def refine_plan(tiling: Tiling, compute: Compute) -> None:
-    """Look at all points once, where they are, and refine the plan by what is found there."""
+    """Refine the plan in a pass over all points."""
     here = all(map(in_memory, tiling.prepared.samples))
     refined = replace(compute.here() if here else compute, progress=None).run(Preparation(tiling))
     if refined is not None:
@@ -78,7 +78,7 @@ class OnTiles:
     """A job on the strips of a tiling."""
 
     def __init__(self, tiling: Tiling) -> None:
-        self.tiling, self.device, self.threads = tiling, tiling.device, tiling.threads
+        self.tiling, self.threads = tiling, tiling.threads
 
     def allow(self, most: int | None) -> None:
         """Limit the memory used in this process to the given number of bytes, if ``max_memory`` allows more."""
@@ -86,7 +86,7 @@ class OnTiles:
 
 
 class Preparation(OnTiles):
-    """The job of refining the plan: None where it is good as it is."""
+    """Job that refines the plan. Its result is None if no refinement is needed."""
 
     def __init__(self, tiling: Tiling) -> None:
         super().__init__(tiling)
@@ -94,7 +94,7 @@ class Preparation(OnTiles):
         self.threads = 1 if sum(tiling.sizes) <= FEW else self.threads
 
     def panels(self, workers: int) -> list[range]:
-        """Strips in a few panels for each worker."""
+        """Divide the strips into a few panels for each worker."""
         return branches(len(self.tiling.strips), 8 * workers)
 
     def size(self, panel: range) -> int:
@@ -116,14 +116,14 @@ class Preparation(OnTiles):
 
 
 class Strips(OnTiles):
-    """The job of the first pass: every tile once, into the reduction. Fills ``kept`` if tiles are to be kept."""
+    """Job of the first pass, which reduces every tile once. Fills ``kept`` if tiles are kept."""
 
     def __init__(self, reduction: Reduction, tiling: Tiling, kept: Kept | None = None) -> None:
         super().__init__(tiling)
         self.reduction, self.kept = reduction, kept
 
     def panels(self, workers: int) -> list[range]:
-        """One strip each, unless points are read again and again: then once for several strips."""
+        """One strip for each panel, or several if points would otherwise be read repeatedly."""
         count = len(self.tiling.strips)
         if self.tiling.resident or self.tiling.strips_per_tile > 1:
             return branches(count, count)
@@ -150,10 +150,10 @@ class Strips(OnTiles):
             return tree(reduction.join, map(reduction.close, strips, states))
 
     def join(self, left: Any, right: Any) -> Any:
-        """Two neighbouring parts as one, as the reduction joins them."""
+        """Join two adjacent parts as the reduction does."""
         return self.reduction.join(left, right)
 
-    def _tiles(self, rows: Block, columns: Block) -> Iterable[Tensor]:
+    def _tiles(self, rows: StripSpan, columns: StripSpan) -> Iterable[Tensor]:
         if self.kept is None:
             return self.tiling.tiles(rows, columns)
         graph = self.tiling.differentiable_tile(rows, columns)
@@ -163,20 +163,8 @@ class Strips(OnTiles):
         return [tile.clone() if on_diagonal(rows, columns) else tile]
 
 
-def branches(count: int, least: int) -> list[range]:
-    """Return ranges of numbers up to ``count`` in whole branches of the tree, at least ``least`` if there are enough.
-
-    >>> branches(10, 3)
-    [range(0, 4), range(4, 8), range(8, 10)]
-    """
-    size = 1
-    while size < count and -(-count // (2 * size)) >= least:
-        size *= 2
-    return [range(start, min(start + size, count)) for start in range(0, count, size)]
-
-
 class _Differentiable(torch.autograd.Function):
-    """The two passes, as a function of the points and the parameters of the kernel."""
+    """The two passes as an autograd function of the points and the parameters of the kernel."""
 
     @staticmethod
     def forward(ctx: Any, of: Pass, *inputs: Tensor) -> Any:
@@ -196,7 +184,7 @@ class _Differentiable(torch.autograd.Function):
 def _through_features(
     tiling: Tiling, of_features: list[Tensor | None], of_parameters: list[Tensor | None]
 ) -> list[Tensor | None]:
-    """The gradients of points and parameters, from those of features and of parameters in tiles."""
+    """Gradients of points and parameters, from the gradients of features and of parameters in tiles."""
     parameters = list(tiling.kernel.parameters())
     outputs = [*parameters, *(leaf for features in tiling.features for leaf in leaves(features))]
     ends = [(t, g) for t, g in zip(outputs, [*of_parameters, *of_features], strict=True) if t.requires_grad]
@@ -210,7 +198,7 @@ def _through_features(
 
 
 def _gradients(of: Pass, kept: Kept, grads: tuple[Tensor, ...]) -> tuple[list[Tensor | None], list[Tensor | None]]:
-    """The second pass: every tile again, and the gradient through it to features and parameters."""
+    """The second pass: recompute every tile and propagate the gradient to features and parameters."""
     reduction, tiling = of.reduction, of.tiling
     # Where a kernel is tiny, what comes in is too large for single precision: bring it to size, and back at the end.
     scale = max(float(grad.abs().max()) for grad in grads) or 1.0
@@ -224,7 +212,7 @@ def _gradients(of: Pass, kept: Kept, grads: tuple[Tensor, ...]) -> tuple[list[Te
 
     def strip(number: int) -> Any:
         rows = tiling.strips[number]
-        found: list[tuple[Block, Sequence[Tensor | None]]] = []
+        found: list[tuple[StripSpan, Sequence[Tensor | None]]] = []
         shared: list[Tensor | None] = [None] * len(parameters)
         for columns in tiling.across(number):
             pool.checkpoint()
@@ -243,8 +231,7 @@ def _gradients(of: Pass, kept: Kept, grads: tuple[Tensor, ...]) -> tuple[list[Te
             shared = [_plus(old, new) for old, new in zip(shared, parts[2 * each :], strict=True)]
         return found, shared
 
-    on_cpu = tiling.device.type == "cpu"
-    with workers.pool(min(of.compute.threads, tiling.threads) if on_cpu else 1) as pool:
+    with workers.pool(min(of.compute.threads, tiling.threads)) as pool:
         for found, shared in pool.map(strip, range(len(tiling.strips))):
             for block, parts in found:
                 for total, part in zip(of_sample[block.sample], parts, strict=True):

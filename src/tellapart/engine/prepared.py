@@ -1,4 +1,4 @@
-"""The features of points, made block by block: all are kept if there is room, and else those used last.
+"""Features of points, computed block by block. All are cached if memory allows, otherwise the most recent ones.
 
 So the memory is bounded whatever the number of points, and a feature has the same bits wherever it is made.
 """
@@ -18,8 +18,8 @@ from ..data import Points, compact
 from ..kernels import Features, Kernel, Plan, take
 
 
-class Block(NamedTuple):
-    """Some consecutive points of one sample: their place in the sample, and among all pooled points."""
+class StripSpan(NamedTuple):
+    """Consecutive points of one sample: their positions in the sample and among the pooled points."""
 
     sample: int
     local: slice
@@ -27,12 +27,12 @@ class Block(NamedTuple):
 
 
 class Prepared:
-    """The features of samples that are cut into ``strips``. Several threads may ask for them.
+    """Features of samples that are divided into ``strips``. Safe for concurrent use by several threads.
 
     A copy that is sent to another process makes its own.
     """
 
-    def __init__(self, kernel: Kernel, samples: Sequence[Points], strips: Sequence[Block]) -> None:
+    def __init__(self, kernel: Kernel, samples: Sequence[Points], strips: Sequence[StripSpan]) -> None:
         self.kernel, self.samples, self.strips = kernel, list(samples), list(strips)
         self.resident, self.room = True, 0
         self._set_up()
@@ -43,7 +43,7 @@ class Prepared:
         self.forget()
 
     def forget(self) -> None:
-        """Make all features again, for another plan."""
+        """Discard the features and use another plan."""
         self._whole: list[Features] = []
         self._kept: OrderedDict[int, Features] = OrderedDict()
 
@@ -56,7 +56,7 @@ class Prepared:
         self._set_up()
 
     def strip_features(self, number: int, plan: Plan) -> Features:
-        """The features of a strip's rows, kept or made."""
+        """Features of the rows of a strip, from the cache or computed."""
         with self._lock:
             found = self._kept.get(number)
             if found is not None:
@@ -70,15 +70,15 @@ class Prepared:
                 self._kept.popitem(last=False)
         return made
 
-    def block_features(self, block: Block, plan: Plan) -> Features:
-        """The features of one strip's rows, or of several strips'."""
+    def block_features(self, block: StripSpan, plan: Plan) -> Features:
+        """Features of the rows of one or several strips."""
         if self.resident:
             return take(self._whole_features(plan)[block.sample], block.local)
         first, last = (bisect_left(self._edges, edge) for edge in (block.pooled.start, block.pooled.stop))
         return concatenate_features([self.strip_features(number, plan) for number in range(first, last)])
 
     def _whole_features(self, plan: Plan) -> list[Features]:
-        """The features of all strips of each sample, in one piece."""
+        """Features of all strips of each sample as one tensor."""
         with self._joining:
             if not self._whole:
                 of_sample: list[list[Features]] = [[] for _ in self.samples]
@@ -89,7 +89,7 @@ class Prepared:
 
 
 def concatenate_features(parts: Sequence[Features]) -> Features:
-    """The features of some blocks, one after the other."""
+    """Yield the features of the given blocks."""
     if len(parts) == 1:
         return parts[0]
     if isinstance(parts[0], Tensor):

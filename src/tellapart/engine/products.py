@@ -1,4 +1,4 @@
-"""Products of the kernel matrix with a few vectors: quadratic forms, sums over bins, values at other points."""
+"""Products of the kernel matrix with vectors: quadratic forms, sums over bins, values at other points."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from torch import Tensor
 from ..data import Points
 from ..kernels import Kernel
 from .compute import Compute
-from .passes import OnTiles, Pass, branches, refine_plan
-from .prepared import Block
+from .executors import branches
+from .passes import OnTiles, Pass, refine_plan
+from .prepared import StripSpan
 from .tiles import Tiling, strict_upper
 
 
@@ -47,7 +48,7 @@ def quadratic_forms(
 def forms_pass(
     kernel: Kernel, samples: Sequence[Points], S: Tensor, *, dtype: torch.dtype | None = None, compute: Compute
 ) -> Pass:
-    """The work of `quadratic_forms`, whose results are the fields of `Forms`."""
+    """The pass of `quadratic_forms`. Its results are the fields of `Forms`."""
     tiling = Tiling(kernel, samples, additive=True, compute=compute, columns=S.shape[1], dtype=dtype)
     if len(S) != sum(tiling.sizes):
         raise ValueError(f"S must have {sum(tiling.sizes)} rows, one for each point, but has {len(S)}.")
@@ -82,7 +83,7 @@ def bins_pass(
     dtype: torch.dtype | None = None,
     compute: Compute,
 ) -> Pass:
-    """The work of `bin_sums`, which is its only result. To be made and run without gradients."""
+    """The pass of `bin_sums`, its only result. Create and run it without gradients."""
     tiling = Tiling(kernel, samples, additive=True, compute=compute, dtype=dtype)
     return Pass(_BinsReduction(tiling, bins, count), tiling, compute)
 
@@ -97,7 +98,7 @@ def product(kernel: Kernel, A: Points, B: Points, weights: Tensor, *, compute: C
 
 
 class _Product(OnTiles):
-    """The job of multiplying the rows of the first sample with all of the second."""
+    """Job that multiplies the kernel matrix of the two samples with the weights."""
 
     def __init__(self, tiling: Tiling, weights: Tensor) -> None:
         super().__init__(tiling)
@@ -134,22 +135,22 @@ class _FormsReduction:
         # Matrix products are fastest on rows of whole cache lines.
         self.width = math.ceil((S.shape[1] + 1) / 16) * 16
 
-    def _columns(self, block: Block) -> Tensor:
-        """Rows of S and columns of ones: the row sums of U come for nothing."""
+    def _columns(self, block: StripSpan) -> Tensor:
+        """Rows of S and a column of ones, which gives the row sums of U at no cost."""
         S = self.S[block.pooled]
         result = self.tiling.scratch("columns", (len(S), self.width))
         result[:, : S.shape[1]] = S
         result[:, S.shape[1] :] = 1
         return result
 
-    def start(self, rows: Block) -> Any:
+    def start(self, rows: StripSpan) -> Any:
         members, height = self.tiling.kernel.members, rows.local.stop - rows.local.start
         return torch.zeros(members, height, self.width, dtype=self.tiling.plan.dtype, device=self.tiling.device)
 
-    def add(self, state: Any, rows: Block, columns: Block, member: int, tile: Tensor) -> None:
+    def add(self, state: Any, rows: StripSpan, columns: StripSpan, member: int, tile: Tensor) -> None:
         state[member].addmm_(strict_upper(tile, rows, columns), self._columns(columns))
 
-    def close(self, rows: Block, state: Any) -> Any:
+    def close(self, rows: StripSpan, state: Any) -> Any:
         S = self._columns(rows)[:, : self.S.shape[1]]
         # One member after the other: what they need together would not stay in a core's cache.
         return [
@@ -170,7 +171,7 @@ class _FormsReduction:
     def results(self, part: Any) -> tuple[Tensor, ...]:
         return tuple(part)
 
-    def cotangent(self, rows: Block, columns: Block, tile: Tensor, grads: tuple[Tensor, ...]) -> Tensor:
+    def cotangent(self, rows: StripSpan, columns: StripSpan, tile: Tensor, grads: tuple[Tensor, ...]) -> Tensor:
         forms, crosses, total = grads
         used = forms.nonzero()[:, 0]
         a, b = (self.S[block.pooled].to(tile) for block in (rows, columns))
@@ -187,8 +188,8 @@ class _BinsReduction:
         self.bins = bins.cpu()
         self._indicators: dict[int, tuple[Tensor, Tensor]] = {}
 
-    def _indicator(self, block: Block) -> tuple[Tensor, Tensor]:
-        """The bins of a block, and which point is in which: made once for each strip, that is for nearly all blocks."""
+    def _indicator(self, block: StripSpan) -> tuple[Tensor, Tensor]:
+        """Bins of a block and the indicator matrix of its points, cached for each strip."""
         found = self._indicators.get(block.pooled.start)
         if found is None or len(found[1]) != block.pooled.stop - block.pooled.start:
             present, position = self.bins[block.pooled].unique(return_inverse=True)
@@ -200,16 +201,16 @@ class _BinsReduction:
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"_indicators": {}}
 
-    def start(self, rows: Block) -> Any:
+    def start(self, rows: StripSpan) -> Any:
         present, _ = self._indicator(rows)
         return torch.zeros(self.tiling.kernel.members, len(present), self.count, dtype=torch.float64)
 
-    def add(self, state: Any, rows: Block, columns: Block, member: int, tile: Tensor) -> None:
+    def add(self, state: Any, rows: StripSpan, columns: StripSpan, member: int, tile: Tensor) -> None:
         _, left = self._indicator(rows)
         present, right = self._indicator(columns)
         state[member][:, present] += (left.T @ strict_upper(tile, rows, columns) @ right).cpu()
 
-    def close(self, rows: Block, state: Any) -> Any:
+    def close(self, rows: StripSpan, state: Any) -> Any:
         present, _ = self._indicator(rows)
         return present, state
 
@@ -226,5 +227,5 @@ class _BinsReduction:
         sums[:, present] = upper
         return (sums + sums.transpose(1, 2),)
 
-    def cotangent(self, rows: Block, columns: Block, tile: Tensor, grads: tuple[Tensor, ...]) -> Tensor:
+    def cotangent(self, rows: StripSpan, columns: StripSpan, tile: Tensor, grads: tuple[Tensor, ...]) -> Tensor:
         raise TypeError("Bin sums are not differentiable.")

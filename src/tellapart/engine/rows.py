@@ -11,14 +11,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-import torch
-from torch import Tensor
+import numpy as np
 
 from .._util.errors import InputMemoryError
 from ..data import Points
 from .compute import Compute
-from .executors import tree
-from .passes import branches
+from .executors import branches, tree
+
+Array: TypeAlias = "np.ndarray[Any, Any]"
 
 #: Rows of a block, and the maximum number of values in a block of wide rows.
 BLOCK, NUMBERS = 1_024, 2**22
@@ -34,8 +34,8 @@ _WAITING = 1 + math.ceil(math.log2(RUNS))
 Gram: TypeAlias = Literal["full", "blocks", "diagonal"]
 
 
-#: A function of the positions of a block of rows and of the block itself: tensors, or tuples and lists of such sums.
-BlockFunction: TypeAlias = Callable[[slice, Tensor], Any]
+#: A function of the positions of a block of rows and of the block itself: arrays, or tuples and lists of such sums.
+BlockFunction: TypeAlias = Callable[[slice, Array], Any]
 
 
 @dataclass(frozen=True)
@@ -52,11 +52,39 @@ def block_rows(width: int) -> int:
     return max(16, min(BLOCK, NUMBERS // max(width, 1)))
 
 
-def add_sums(left: Any, right: Any) -> Any:
-    """Add tensors, or tuples and lists of sums, element by element; None is the sum of functions that return None.
+def as_matrix(rows: Any) -> Array:
+    """Rows as a matrix in memory, one row a point; the memory of arrays, and of tensors on the CPU, is shared."""
+    values: Array = rows if isinstance(rows, np.ndarray) else rows.detach().cpu().numpy()
+    return values.reshape(len(values), math.prod(values.shape[1:]))
 
-    >>> add_sums((torch.tensor(1.0), [torch.tensor(2.0)]), (torch.tensor(3.0), [torch.tensor(4.0)]))
-    (tensor(4.), [tensor(6.)])
+
+def take_matrix(points: Points, rows: Array) -> Array:
+    """The rows at some positions as a matrix, read in the order in which they lie."""
+    order = np.argsort(rows, kind="stable")
+    found = as_matrix(points[rows[order]])
+    taken = np.empty_like(found)
+    taken[order] = found
+    return taken
+
+
+def add_at(totals: Array, places: Array, values: Array) -> None:
+    """Add rows of values to the rows of ``totals`` at these places, one after the other.
+
+    >>> totals = np.zeros((2, 1))
+    >>> add_at(totals, np.array([1, 0, 1]), np.array([[1.0], [2.0], [4.0]]))
+    >>> totals.ravel()
+    array([2., 5.])
+    """
+    order = np.argsort(places, kind="stable")
+    starts = np.flatnonzero(np.diff(places[order], prepend=-1))
+    totals[places[order[starts]]] += np.add.reduceat(values[order], starts, axis=0) if len(starts) else 0
+
+
+def add_sums(left: Any, right: Any) -> Any:
+    """Add arrays, or tuples and lists of sums, element by element; None is the sum of functions that return None.
+
+    >>> add_sums((1.0, [2.0]), (3.0, [4.0]))
+    (4.0, [6.0])
     """
     if left is None:
         return None
@@ -68,19 +96,20 @@ def add_sums(left: Any, right: Any) -> Any:
 
 def sum_rows(
     function: BlockFunction,
-    points: Points,
+    points: Points | Array,
     size: Size,
     compute: Compute,
     add: Callable[[Any, Any], Any] = add_sums,
+    align: int = 1,
 ) -> Any:
     """Sum a function of blocks of rows over all blocks, in a tree of fixed shape.
 
     Parameters
     ----------
     function : callable
-        Called with the positions of a block (a slice) and its rows (a tensor). It may return None and write results
-        for single rows elsewhere.
-    points : Points
+        Called with the positions of a block (a slice) and its rows (a matrix, which it must not change). It may return
+        None and write results for single rows elsewhere.
+    points : Points or ndarray
         The rows, in memory or in a file.
     size : Size
         What the sums take.
@@ -88,14 +117,16 @@ def sum_rows(
         Memory, threads and executor.
     add : callable
         Adds the sums of two adjacent runs of blocks, and changes neither.
+    align : int
+        The number of rows of a block is a multiple of this.
 
     Examples
     --------
-    >>> rows = torch.arange(6.0).reshape(3, 2)
+    >>> rows = np.arange(6.0).reshape(3, 2)
     >>> sum_rows(lambda rows, block: block.sum(0), rows, Size(16, 16), Compute())
-    tensor([6., 9.])
+    array([6., 9.])
     """
-    return compute.run(RowJob(function, points, size, compute, add))
+    return compute.run(RowJob(function, points, size, compute, add, align))
 
 
 def group_into_passes(sizes: Sequence[Size], compute: Compute) -> list[list[int]]:
@@ -118,15 +149,14 @@ def group_into_passes(sizes: Sequence[Size], compute: Compute) -> list[list[int]
 class RowJob:
     """The job of `sum_rows`: its strips are runs of blocks."""
 
-    device = torch.device("cpu")
-
     def __init__(
         self,
         function: BlockFunction,
-        points: Points,
+        points: Points | Array,
         size: Size,
         compute: Compute,
         add: Callable[[Any, Any], Any] = add_sums,
+        align: int = 1,
     ) -> None:
         self.function, self.points, self.add = function, points, add
         width = math.prod(points.shape[1:])
@@ -134,6 +164,7 @@ class RowJob:
         self.needs = Size(size.sums, size.row + 16 * width, size.operations)
         if not compute.automatic:
             self._shrink(compute.max_memory)
+        self.block = max(1, self.block // align) * align
         self.blocks = -(-len(points) // self.block)
         self.run = -(-self.blocks // RUNS)
         self.runs = -(-self.blocks // self.run)
@@ -169,10 +200,11 @@ class RowJob:
         """The number of blocks."""
         return min(panel.stop * self.run, self.blocks) - panel.start * self.run
 
-    @torch.no_grad()
     def part(self, panel: range, checkpoint: Callable[[], None], most: int | None = None) -> Any:
         """The sums of some runs."""
-        return tree(self.add, (self._sum_run(number, checkpoint, most) for number in panel))
+        # Extreme rows may overflow in a feature: what is made of the sums copes with numbers that are not finite.
+        with np.errstate(all="ignore"):
+            return tree(self.add, (self._sum_run(number, checkpoint, most) for number in panel))
 
     def _sum_run(self, number: int, checkpoint: Callable[[], None], most: int | None) -> Any:
         stop = min((number + 1) * self.run, self.blocks)
@@ -180,14 +212,14 @@ class RowJob:
         for place, k in enumerate(range(number * self.run, stop)[:most]):
             checkpoint()
             rows = slice(k * self.block, min((k + 1) * self.block, len(self.points)))
-            new = self.function(rows, self.points[rows].detach().cpu().flatten(1))
+            new = self.function(rows, as_matrix(self.points[rows]))
             sums = self.add(sums, new) if place else new
         return sums
 
-    @torch.no_grad()
     def join(self, left: Any, right: Any) -> Any:
         """Add the sums of adjacent runs."""
-        return self.add(left, right)
+        with np.errstate(all="ignore"):
+            return self.add(left, right)
 
 
 class Stratum(NamedTuple):
@@ -195,8 +227,8 @@ class Stratum(NamedTuple):
 
     number: int
     size: int
-    mean: Tensor
-    weights: Tensor
+    mean: Array
+    weights: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,32 +243,34 @@ class StratifiedSums:
     run that may continue outside of it (``last`` is None if they are the same).
     """
 
-    G: Tensor
-    C: Tensor
+    G: Array
+    C: Array
     rows: int
     gram: Gram
-    total: Tensor | None = None
+    total: Array | None = None
     first: Stratum | None = None
     last: Stratum | None = None
 
     @classmethod
-    def of(cls, F: Tensor, W: Tensor, strata: Tensor | None, gram: Gram) -> StratifiedSums:
+    def of(cls, F: Array, W: Array, strata: Array | None, gram: Gram) -> StratifiedSums:
         """Those of a block: ``F`` is (rows, features), or (rows, d, K) for ``gram="blocks"``."""
+        flat = as_matrix(F)
         if strata is None:
-            G, C = _square(F, gram), (F.flatten(1).T @ W).double()
-            total = (F.flatten(1).T @ F.new_ones(len(F))).double().reshape(F.shape[1:])
-            return cls(G, C, len(F), gram, total)
-        numbers, where, sizes = torch.unique_consecutive(strata, return_inverse=True, return_counts=True)
-        totals = torch.zeros((len(numbers), *F.shape[1:]), dtype=torch.float64).index_add_(0, where, F.double())
-        means = totals / sizes.reshape(-1, *([1] * (F.dim() - 1)))
-        centred = F.double().sub_(means[where]).to(F.dtype)
-        ends = [
-            Stratum(int(numbers[k]), int(sizes[k]), means[k].clone(), W[where == where[k]].sum(0, dtype=torch.float64))
-            for k in (0, -1)
-        ]
-        last = None if len(numbers) == 1 else ends[1]
-        G, C = _square(centred, gram), (centred.flatten(1).T @ W).double()
-        return cls(G, C, len(F), gram, None, ends[0], last)
+            C, total = (flat.T @ W).astype(np.float64), np.ones(len(F), F.dtype) @ flat
+            return cls(_square(F, gram), C, len(F), gram, total.astype(np.float64).reshape(F.shape[1:]))
+        starts = np.flatnonzero(np.diff(strata, prepend=strata[0] - 1))
+        sizes = np.diff(np.append(starts, len(strata)))
+        double = flat.astype(np.float64)
+        means = np.add.reduceat(double, starts, axis=0) / sizes[:, None]
+        double -= np.repeat(means, sizes, axis=0)
+        centred = double.astype(F.dtype)
+        shape = F.shape[1:]
+        first, last = (
+            Stratum(int(strata[rows][0]), int(sizes[k]), means[k].reshape(shape).copy(), W[rows].sum(0, np.float64))
+            for k, rows in ((0, slice(sizes[0])), (-1, slice(starts[-1], None)))
+        )
+        G, C = _square(centred.reshape(F.shape), gram), (centred.T @ W).astype(np.float64)
+        return cls(G, C, len(F), gram, None, first, None if len(starts) == 1 else last)
 
     def __add__(self, other: StratifiedSums) -> StratifiedSums:
         G, C, rows, gram = self.G + other.G, self.C + other.C, self.rows + other.rows, self.gram
@@ -249,26 +283,29 @@ class StratifiedSums:
             return StratifiedSums(G, C, rows, gram, None, self.first, other.last or right)
         apart, size = left.mean - right.mean, left.size + right.size
         G = G + _outer(apart, left.size * right.size / size, gram)
-        C = C + torch.outer(apart.flatten(), (right.size * left.weights - left.size * right.weights) / size)
+        C = C + np.outer(apart, (right.size * left.weights - left.size * right.weights) / size)
         met = Stratum(left.number, size, left.mean - apart * (right.size / size), left.weights + right.weights)
         first = met if self.last is None else self.first
         last = other.last or (None if self.last is None else met)
         return StratifiedSums(G, C, rows, gram, None, first, last)
 
-    def close(self) -> tuple[Tensor, Tensor]:
+    def close(self) -> tuple[Array, Array]:
         """G, centred (within strata), and C of all rows."""
         if self.total is None:
             return self.G, self.C
         return self.G - _outer(self.total / math.sqrt(self.rows), 1.0, self.gram), self.C
 
 
-def _square(F: Tensor, gram: Gram) -> Tensor:
+def _square(F: Array, gram: Gram) -> Array:
     """FᵀF in float64: it is multiplied with an inverse of condition 1e5, which single precision would not survive."""
     if gram == "diagonal":
-        return (F**2).sum(0, dtype=torch.float64)
-    F = F.double()
-    return F.T @ F if gram == "full" else torch.einsum("ndk,ndl->dkl", F, F)
+        return np.asarray((F * F).sum(0, dtype=np.float64))
+    F = F.astype(np.float64)
+    if gram == "full":
+        return np.asarray(F.T @ F)
+    columns = np.ascontiguousarray(F.transpose(1, 2, 0))
+    return np.asarray(columns @ columns.transpose(0, 2, 1))
 
 
-def _outer(vector: Tensor, weight: float, gram: Gram) -> Tensor:
+def _outer(vector: Array, weight: float, gram: Gram) -> Array:
     return weight * _square(vector[None], gram)

@@ -1,4 +1,4 @@
-"""How points are cut into blocks and tiles."""
+"""Division of points into blocks and tiles."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .._util.memory import available_memory
 from ..data import Points
 from ..kernels import Features, Kernel, Plan, leaves, map_leaves, probe_rows, take
 from .compute import Compute
-from .prepared import Block, Prepared
+from .prepared import Prepared, StripSpan
 
 #: Rows and columns of a tile on a CPU, where it should stay in a core's cache, and on a device.
 TILE, TILE_ON_DEVICE = (512, 512), (4096, 4096)
@@ -35,7 +35,7 @@ SECONDS_PER_THREAD, SECONDS_PER_ENTRY, SECONDS_PER_PRODUCT = 25e-3, 3e-9, 4e-11
 
 
 class Tiling:
-    """Points of one or more samples, prepared by a kernel, and how they are cut into tiles."""
+    """Points of one or more samples, prepared by a kernel, and their division into tiles."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class Tiling:
             self.device, sum(self.sizes), self.plan.dtype.itemsize, self.bytes_per_row, self.bytes_per_point, budget
         )
         self.strips = [
-            Block(k, local, slice(before + local.start, before + local.stop))
+            StripSpan(k, local, slice(before + local.start, before + local.stop))
             for k, (before, size) in enumerate(zip(self.starts, self.sizes, strict=True))
             for local in cut(0, size, self.height)
         ]
@@ -79,9 +79,11 @@ class Tiling:
         self.keepable = entries * self.plan.dtype.itemsize * 5 <= min(KEEP_BYTES, budget // 2)
         products = columns + self.bytes_per_point / self.plan.dtype.itemsize
         seconds = entries * kernel.members * (SECONDS_PER_ENTRY + SECONDS_PER_PRODUCT * products)
-        #: Threads that have enough to do.
+        #: Threads that have enough to do; on a device, one strip comes after the other.
         self.busy_threads = max(1, int(seconds * (5 if self.differentiable else 1) / SECONDS_PER_THREAD))
-        #: With a gradient, of whole samples; what asks for none comes from `prepared`.
+        if self.device.type != "cpu":
+            self.busy_threads = 1
+        #: Features of whole samples, if they require gradients. Others come from `prepared`.
         self.points: list[Tensor] = []
         self.features: list[Features] = []
         if self.differentiable:
@@ -95,7 +97,7 @@ class Tiling:
         self._set_up(budget)
 
     def _set_up(self, budget: int) -> None:
-        """What belongs to this process."""
+        """State that belongs to this process and is not sent to others."""
         self._budget = budget
         self._of_thread = threading.local()
         self.allow(None)
@@ -130,7 +132,7 @@ class Tiling:
         return threads * (of_thread + panel) + points * self.bytes_per_point
 
     def tiles_of(self, strip: int) -> int:
-        """How many tiles a strip has."""
+        """Number of tiles in a strip."""
         return len(self.strips) - strip if self.strips_per_tile == 1 else len(self.across(strip))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -142,12 +144,12 @@ class Tiling:
         self._set_up(min(self.max_memory, available_memory() // 2))
 
     def replan(self, plan: Plan) -> None:
-        """Compute by another plan from now on."""
+        """Use another plan from now on."""
         self.plan = plan
         self.prepared.forget()
 
-    def across(self, strip: int) -> list[Block]:
-        """The columns of a strip's tiles: from the diagonal to the end. The first begins where its rows begin."""
+    def across(self, strip: int) -> list[StripSpan]:
+        """Columns of the tiles of a strip, from the diagonal to the end."""
         found = []
         for _, of_sample in groupby(self.strips[strip:], lambda rows: rows.sample):
             blocks = list(of_sample)
@@ -156,7 +158,7 @@ class Tiling:
                 local, pooled = (
                     slice(a.start, b.stop) for a, b in ((run[0].local, run[-1].local), (run[0].pooled, run[-1].pooled))
                 )
-                found.append(Block(run[0].sample, local, pooled))
+                found.append(StripSpan(run[0].sample, local, pooled))
         return found
 
     def _differentiable_features(self) -> list[Features]:
@@ -169,32 +171,32 @@ class Tiling:
             features = [self.kernel.features(points, self.plan) for points in self.points]
         return features
 
-    def tiles(self, rows: Block, columns: Block) -> Iterator[Tensor]:
-        """The tiles of all members between two blocks; each is gone when this thread makes the next."""
+    def tiles(self, rows: StripSpan, columns: StripSpan) -> Iterator[Tensor]:
+        """Yield the tiles of all members between two blocks. Each is overwritten by the next one of this thread."""
         shape = (rows.local.stop - rows.local.start, columns.local.stop - columns.local.start)
         a, b = map(self._features_of, (rows, columns))
         return self.kernel.tiles(a, b, self.plan, self.scratch("tile", shape))
 
-    def _features_of(self, block: Block) -> Features:
+    def _features_of(self, block: StripSpan) -> Features:
         if self.detached:
             return take(self.detached[block.sample], block.local)
         return self.prepared.block_features(block, self.plan)
 
     def scratch(self, name: str, shape: tuple[int, int]) -> Tensor:
-        """Memory of this thread, uninitialised, the same at every call: fresh memory is slow memory."""
+        """Uninitialized memory of this thread, reused by every call because allocating is slow."""
         memory = getattr(self._of_thread, name, None)
         if memory is None or memory.numel() < math.prod(shape):
             memory = torch.empty(math.prod(shape), dtype=self.plan.dtype, device=self.device)
             setattr(self._of_thread, name, memory)
         return memory[: math.prod(shape)].view(shape)
 
-    def asks_for_gradients(self, rows: Block, columns: Block) -> bool:
-        """Whether the tile between two blocks depends on anything that asks for a gradient."""
+    def asks_for_gradients(self, rows: StripSpan, columns: StripSpan) -> bool:
+        """Whether the tile between two blocks depends on anything that requires a gradient."""
         points = (leaf for block in (rows, columns) for leaf in leaves(self.features[block.sample]))
         return any(tensor.requires_grad for tensor in (*points, *self.kernel.parameters()))
 
-    def differentiable_tile(self, rows: Block, columns: Block) -> tuple[Tensor, list[Tensor], list[Tensor]]:
-        """A tile with a graph behind it, and the leaves of that graph on the side of the rows and the columns."""
+    def differentiable_tile(self, rows: StripSpan, columns: StripSpan) -> tuple[Tensor, list[Tensor], list[Tensor]]:
+        """A tile with its graph, and the leaves of that graph for rows and for columns."""
         a, b = (
             map_leaves(
                 lambda f: f[block.local].detach().requires_grad_(f.requires_grad),  # noqa: B023
@@ -207,20 +209,20 @@ class Tiling:
         return tile, leaves(a), leaves(b)
 
 
-def on_diagonal(rows: Block, columns: Block) -> bool:
+def on_diagonal(rows: StripSpan, columns: StripSpan) -> bool:
     """Whether the tile between two blocks has entries on or below the diagonal of the whole matrix."""
     return bool(columns.pooled.start < rows.pooled.stop)
 
 
-def strict_upper(tile: Tensor, rows: Block, columns: Block) -> Tensor:
-    """The tile without what lies on or below the diagonal of the whole matrix, in place."""
+def strict_upper(tile: Tensor, rows: StripSpan, columns: StripSpan) -> Tensor:
+    """Set the entries on or below the diagonal of the whole matrix to 0, in place."""
     if not on_diagonal(rows, columns):
         return tile
     return tile.triu_(rows.pooled.start - columns.pooled.start + 1)
 
 
 def cut(start: int, stop: int, length: int) -> list[slice]:
-    """Cut a range into as few nearly equal parts of about ``length`` as there can be, at multiples of 16.
+    """Divide a range into the fewest nearly equal parts of about ``length``, at multiples of 16.
 
     Then a block begins at a whole cache line wherever it lies, among others or alone: products have the same bits.
     """
@@ -232,7 +234,7 @@ def cut(start: int, stop: int, length: int) -> list[slice]:
 def tile_size(
     device: torch.device, points: int, itemsize: int, bytes_per_row: int, bytes_per_point: int, budget: int
 ) -> tuple[int, int]:
-    """Rows and columns of a tile: the standard size, or less where the memory allowed is less.
+    """Rows and columns of a tile: the standard size, or less if memory is limited.
 
     The number of threads has no influence: if memory does not suffice for all of them, fewer threads work.
     """
@@ -243,7 +245,7 @@ def tile_size(
     if need > budget:
         raise InputMemoryError(
             "not-enough-memory",
-            f"Tiles of {height} × {width} take {need:,} bytes, but {budget:,} are allowed.",
+            f"Tiles of {height} × {width} need {need:,} bytes, but {budget:,} are allowed.",
             "Allow more with {max_memory}, or use fewer {permutations}.",
             max_memory=...,
             permutations=...,
@@ -252,5 +254,5 @@ def tile_size(
 
 
 def tile_bytes(height: int, width: int, itemsize: int, bytes_per_row: int, bytes_per_point: int) -> int:
-    """What a thread takes for a tile with its points."""
+    """Memory that a thread needs for a tile and its points."""
     return 6 * height * width * itemsize + height * bytes_per_row + 2 * (height + width) * bytes_per_point

@@ -1,1 +1,1 @@
-"""The figures of Sutherland et al. 2017, one script each: a figure, and a JSON file with their numbers beside ours."""
+"""The figures of Sutherland et al. 2017, one module each: a figure, and a JSON file with their numbers and ours."""

@@ -1,4 +1,4 @@
-"""Figure 2 of Sutherland et al. 2017: which bandwidth a criterion chooses, and what that choice is worth.
+"""Figure 2 of Sutherland et al. 2017: bandwidths selected by criteria, and their power.
 
     tellapart reproduce blobs [--quick] [--out DIR]
 
@@ -72,12 +72,12 @@ def run(out: Path, quick: bool = False, progress: bool | None = None) -> dict[st
 
 
 def trials_of(ratio: int, repetitions: int, permutations: int) -> list[dict[str, list[float]]]:
-    """What every pair of samples of one ε says."""
+    """Evaluate all pairs of samples of one ε."""
     return [trial(ratio, permutations, seed=1000 * ratio + r) for r in range(repetitions)]
 
 
 def trial(ratio: float, permutations: int, seed: int) -> dict[str, list[float]]:
-    """What one pair of samples says of every bandwidth."""
+    """Evaluate every bandwidth on one pair of samples."""
     X, Y = blobs(M, ratio=ratio, rng=seed)
     with torch.no_grad():
         found = select_bandwidth(X, Y, BANDWIDTHS.tolist(), "t", rng=seed).table
@@ -118,7 +118,7 @@ def summary(trials: dict[int, Any], repetitions: int, permutations: int) -> dict
 
 
 def choose(criterion: str, row: dict[str, list[float]]) -> int:
-    """Which bandwidth a criterion takes for one pair of samples."""
+    """Bandwidth that a criterion selects for one pair of samples."""
     return int(row["median"][0]) if criterion == "median" else int(np.argmax(row[criterion]))
 
 
@@ -135,7 +135,7 @@ def table(result: dict[str, Any]) -> str:
 
 
 def found(result: dict[str, Any]) -> str:
-    """What was found, in words."""
+    """Summarize the result in a sentence."""
     at = result["ratios"].index(6)
     ours = {name: curve["mean"][at] for name, curve in result["curves"].items()}
     return (
@@ -147,7 +147,7 @@ def found(result: dict[str, Any]) -> str:
 
 
 def draw(result: dict[str, Any], trials: dict[int, Any], out: Path) -> None:
-    """Samples; the bandwidths chosen over the power of each; rejection rate against ε."""
+    """Plot samples, selected bandwidths over their power, and rejection rates against ε."""
     shown = 6
     with new_figure(out / "blobs", 13.5, 4.1) as figure:
         samples, choices, power = figure.subplots(1, 3, width_ratios=(1, 1.25, 1.25))

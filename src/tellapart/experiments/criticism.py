@@ -103,7 +103,7 @@ def run(
 
 
 def summary(pvalues: dict[str, list[float]]) -> dict[str, dict[str, float]]:
-    """Of the draws of each size: the share in which a test rejects, the largest p, the share that have the least."""
+    """Summarize the draws of each size: rejection rate, largest p, proportion with the smallest p."""
     return {
         size: {
             "power": float(np.mean(np.array(found) <= ALPHA)),
@@ -115,18 +115,18 @@ def summary(pvalues: dict[str, list[float]]) -> dict[str, dict[str, float]]:
 
 
 def black_and_white(rows: Tensor) -> Tensor:
-    """Pixels of at least one half are 1: unlike rounding, which takes one half itself to the even side."""
+    """Set pixels of at least 0.5 to 1 and others to 0. (Rounding would set 0.5 to 0.)"""
     return (rows >= 0.5).to(rows.dtype)
 
 
 def sample_model(title: str, data: Data, out: Path, steps: int, progress: bool | None) -> Tensor:
-    """As many samples of a model as there are test images; it is trained first if it has not been."""
+    """Generate as many samples as there are test images, after training the model if necessary."""
     model = gans.train_model(title, data, out, steps, progress)
     return model.sample(len(data.held_out), checkpoints.make_generator(2)).cpu()
 
 
 def read_samples(path: Path, data: Data) -> Tensor:
-    """Samples from a file, as rows from 0 to 1."""
+    """Read samples from a file as rows with values from 0 to 1."""
     source = read(str(path), "samples")
     rows = source.content.planes(slice(None), torch.float32).flatten(1) if source.kind == "images" else None
     if rows is None or rows.shape[1] != data.pixels:
@@ -146,7 +146,7 @@ def criticise(
     leading: bool,
     progress: bool | None,
 ) -> dict[str, Any]:
-    """Learn and look at half of the images, then test kernels on draws from the others."""
+    """Learn from half of the images, and test kernels on draws from the others."""
     images = [rows.reshape(-1, *data.shape).numpy() for rows in (data.held_out, made)]
     found = compare(
         images[0][: 2 * LEARNED],
@@ -181,7 +181,7 @@ def criticise(
 
 
 def heaviest_pixels(weights: Array, images: list[Array], count: int = 8) -> list[dict[str, float]]:
-    """Where the kernel looks most: its share of all weight, and how often it is black in data and samples."""
+    """The pixel with the largest weight: its proportion of the total, and how often it is black in data and samples."""
     shares = np.asarray(weights).reshape(images[0].shape[1:]) / weights.sum()
     found = []
     for place in np.argsort(-shares, axis=None)[:count]:
@@ -193,7 +193,7 @@ def heaviest_pixels(weights: Array, images: list[Array], count: int = 8) -> list
 
 
 def share_with_specks(images: Array) -> float:
-    """The share of images that have a black pixel without a black neighbour."""
+    """Proportion of images with a black pixel that has no black neighbor."""
     black = torch.from_numpy(images)[:, None].float()
     around = torch.nn.functional.conv2d(black, torch.ones(1, 1, 3, 3), padding=1)
     return round(float(((black == 1) & (around == 1)).flatten(1).any(1).double().mean()), 4)
@@ -206,7 +206,7 @@ def tests(
     draws: int,
     progress: bool | None,
 ) -> dict[str, dict[str, list[float]]]:
-    """The p-value of every kernel and of the automatic test, at every size, for every draw."""
+    """P-values of every kernel and of the automatic test, for every size and draw."""
 
     def automatic(x: Tensor, y: Tensor, _: Any, *, permutations: int, rng: int) -> Any:
         return two_sample_test(x, y, permutations, image_shape=shape, rng=rng)
@@ -227,7 +227,7 @@ def tests(
 
 
 def draw_rows(fresh: tuple[Tensor, Tensor], size: int, seed: int) -> tuple[Tensor, Tensor]:
-    """So many images of each side, none of which was learned from or looked at."""
+    """Draw the given number of images of each sample, none of which was used for learning."""
     draws = np.random.default_rng([seed, size])
     x, y = (rows[torch.from_numpy(draws.choice(len(rows), size, replace=False))] for rows in fresh)
     return x, y
@@ -237,7 +237,7 @@ def draw_rows(fresh: tuple[Tensor, Tensor], size: int, seed: int) -> tuple[Tenso
 def digits(
     classifier: Classifier, fresh: tuple[Tensor, Tensor], draws: int
 ) -> tuple[dict[str, list[float]], list[list[float]], float]:
-    """The χ² test of homogeneity of the digits that a classifier sees: p-values of draws, shares, p of all images."""
+    """χ² test of homogeneity of classified digits: p-values of draws, proportions, and the p-value of all images."""
     stats = extra("scipy.stats")
     seen = [torch.cat([classifier(part).argmax(1) for part in rows.split(1000)]) for rows in fresh]
     classes = 1 + max(int(labels.max()) for labels in seen)
@@ -252,13 +252,13 @@ def digits(
 
 
 def informative_size(found: dict[str, Any]) -> int:
-    """The largest size at which the median heuristic still misses much."""
+    """The largest size at which the median heuristic has low power."""
     median = found["tests"]["median"]
     return max((size for size in SIZES if median[str(size)]["power"] < INFORMATIVE), default=SIZES[0])
 
 
 def table(result: dict[str, Any]) -> str:
-    """For each model: power of each kernel at each size, p-values at the most informative one, and the χ² test."""
+    """Format for each model the power of each kernel, p-values at the most informative size, and the χ² test."""
     lines = []
     for title, found in result["models"].items():
         size = informative_size(found)
@@ -290,7 +290,7 @@ def table(result: dict[str, Any]) -> str:
 
 
 def found(result: dict[str, Any]) -> str:
-    """What was found, in words."""
+    """Summarize the result in a sentence."""
     title, model = next(iter(result["models"].items()))
     size = informative_size(model)
     rates = {name: model["tests"][name][str(size)]["power"] for name in LABELS}

@@ -1,4 +1,4 @@
-"""The pictures of `criticism`: samples, weights and the witness of one model, and the power of tests on all."""
+"""Figures of `criticism`: samples, weights and the witness of one model, and the power of tests on all models."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .figures import new_figure
 
 
 def draw(title: str, found: Comparison, learned: Weights, images: list[Array], out: Path) -> None:
-    """(a) data, (b) samples, (c) weights, (d) the witness function, with images at its levels."""
+    """Draw (a) data, (b) samples, (c) weights, (d) the witness function with images at its levels."""
     colours = ("#0072B2", "#D55E00")
     with new_figure(out / "criticism", 12, 8.6) as figure:
         above, below = figure.subfigures(2, 1, height_ratios=(1.05, 1))
@@ -34,7 +34,7 @@ def draw(title: str, found: Comparison, learned: Weights, images: list[Array], o
 def draw_power(
     models: Mapping[str, Any], labels: Mapping[str, tuple[str, str]], sizes: Sequence[int], out: Path
 ) -> None:
-    """The power of every test over the number of images, one panel a model."""
+    """Plot the power of every test against the number of images, with one panel for each model."""
     with new_figure(out / "criticism-power", 12 if len(models) > 1 else 7, 3.6) as figure:
         panels = figure.subplots(1, len(models), sharey=True, squeeze=False)[0]
         for panel, (title, found) in zip(panels, models.items(), strict=True):
@@ -49,7 +49,7 @@ def draw_power(
 
 
 def _draw_witness(panel: Any, found: Comparison, weights: Array, colours: tuple[str, str], count: int = 11) -> None:
-    """Two histograms over the witness, their means, and below them the images nearest to levels of it."""
+    """Draw two histograms of the witness with their means, and the images nearest to its levels."""
     values = found.witness_x, found.witness_y
     pooled = np.concatenate(values)
     low, high = np.quantile(pooled, [0.001, 0.999])

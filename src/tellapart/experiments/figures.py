@@ -1,4 +1,4 @@
-"""The look of the figures, and how they are written."""
+"""Style and output of the figures."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def new_figure(path: Path, width: float, height: float, **style: Any) -> Iterato
 
 
 def named(out: Path, name: str, data: str) -> Path:
-    """What the files of an experiment are called: with the data in their name, unless they are the usual ones."""
+    """Base name of the files of an experiment, with the name of the data unless it is the default."""
     return out / (name if data == "digits" else f"{name}-{data}")
 
 
 def plain_ticks(axis: Any) -> None:
-    """Write 6, 10, 20 on a logarithmic axis, and not powers of ten."""
+    """Label a logarithmic axis with plain numbers instead of powers of ten."""
     ticker = extra("matplotlib.ticker")
     axis.set_major_formatter(ticker.LogFormatter())
     axis.set_minor_formatter(ticker.LogFormatter(minor_thresholds=(1.5, 0.5)))

@@ -71,7 +71,7 @@ def run(out: Path, quick: bool = False, steps: int | None = None, progress: bool
 
 
 def run_folder(out: Path, name: str, seed: int) -> Path:
-    """Where one run is kept."""
+    """Folder of one run."""
     return out / "footnote" / f"{name}-{seed}"
 
 
@@ -93,7 +93,7 @@ def summary(runs: list[dict[str, Any]]) -> dict[str, float]:
 
 
 def table(result: dict[str, Any]) -> str:
-    """What the runs of each variant end with, to be read by people."""
+    """Format the final values of the runs of each variant as a text table."""
     lines = [
         f"t on held-out digits after {result['steps']:,} steps, {result['seeds']} seeds",
         f"  {'':28}{'t':>14}{'lowest':>9}{'largest':>9}{'rarest digit':>14}{'diverged':>10}",
@@ -109,7 +109,7 @@ def table(result: dict[str, Any]) -> str:
 
 
 def found(result: dict[str, Any]) -> str:
-    """What was found, in words."""
+    """Summarize the result in a sentence."""
     ends = {one["title"]: summary(one["runs"]) for one in result["variants"].values()}
     at_end = (f"{end['t']:.1f} ± {end['error']:.1f} ({title})" for title, end in ends.items())
     return (
@@ -120,7 +120,7 @@ def found(result: dict[str, Any]) -> str:
 
 
 def draw(result: dict[str, Any], out: Path) -> None:
-    """For each variant t over training, and below it samples of the first seed at three times."""
+    """Plot t during training for each variant, and samples of the first seed at three times."""
     with new_figure(out / "footnote", 12, 5.2) as figure:
         panels = figure.subplots(2, len(VARIANTS), height_ratios=(1.4, 1), sharey="row", squeeze=False)
         for (above, below), (name, one) in zip(panels.T, result["variants"].items(), strict=True):
@@ -143,6 +143,6 @@ def draw(result: dict[str, Any], out: Path) -> None:
 
 
 def _spaced(strip: np.ndarray[Any, Any], side: int) -> np.ndarray[Any, Any]:
-    """A row of images, each with a white frame."""
+    """Arrange images in a row with white frames."""
     images = strip.reshape(side, -1, side)
     return np.pad(images, ((1, 1), (0, 0), (1, 1)), constant_values=255).reshape(side + 2, -1)

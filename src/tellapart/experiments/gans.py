@@ -78,13 +78,13 @@ def run(out: Path, quick: bool = False, steps: int | None = None, progress: bool
 
 
 def rank_samples(samples: dict[str, Tensor], data: Data, progress: ProgressLike = None) -> RankResult:
-    """Which of the models are closer to held-out data than others."""
+    """Rank the models by their distance from held-out data."""
     rows = {title: some.cpu().flatten(1) for title, some in samples.items()}
     return rank(data.held_out[:SAMPLES].flatten(1), rows, rng=1, progress=progress)
 
 
 def train_model(title: str, data: Data, out: Path, steps: int, progress: ProgressLike = None) -> Model[Any]:
-    """A model of the figure, trained so far or further."""
+    """Load a model of the figure, trained further if necessary."""
     name, settings, _ = MODELS[title]
     wanted = settings | {"steps": steps * PER_STEP.get(name, 1), "evaluate_every": EVALUATE_EVERY}
     classifier = load_or_train_classifier(data, out, progress=progress)
@@ -92,12 +92,12 @@ def train_model(title: str, data: Data, out: Path, steps: int, progress: Progres
 
 
 def run_folder(out: Path, title: str) -> Path:
-    """Where a model of the figure is trained."""
+    """Folder of a model of the figure."""
     return out / "gans" / title.replace(" ", "-")
 
 
 def table(result: dict[str, Any]) -> str:
-    """One line for each model."""
+    """Format a line for each model."""
     heads = ("iterations", "MMD²", "t", "p", "AUC", "rarest", "classes", "entropy", "confidence")
     widths = (10, 9, 7, 6, 6, 7, 8, 8, 11)
     lines = [
@@ -116,7 +116,7 @@ def _classified(row: dict[str, Any]) -> str:
 
 
 def found(result: dict[str, Any]) -> str:
-    """What was found, in words."""
+    """Summarize the result in a sentence."""
     models = result["models"]
     plain, by_t = (models[title]["curves"] for title in ("GMMN", "t-GMMN"))
     common = [step for step in by_t["step"] if step in plain["step"]]
@@ -130,7 +130,7 @@ def found(result: dict[str, Any]) -> str:
 
 
 def draw(result: dict[str, Any], pictures: dict[str, Any], out: Path) -> None:
-    """Four grids of samples, as in the paper."""
+    """Draw four grids of samples, as in the paper."""
     with new_figure(out / "gans", 9, 9.4) as figure:
         axes = figure.subplots(2, 2)
         for letter, axis, title in zip("abcd", axes.flat, MODELS, strict=True):
@@ -140,7 +140,7 @@ def draw(result: dict[str, Any], pictures: dict[str, Any], out: Path) -> None:
 
 
 def draw_curves(result: dict[str, Any], out: Path) -> None:
-    """What was measured over training: MMD², t, p, AUC, and the share of the rarest digit."""
+    """Plot the measurements during training: MMD², t, p, AUC, and the proportion of the rarest digit."""
     with new_figure(out / "gans-curves", 12, 5.6) as figure:
         *panels, legend = figure.subplots(2, 3).flat
         for panel, (key, label) in zip(

@@ -50,7 +50,7 @@ DECAY = 0.998
 
 @dataclass(frozen=True)
 class Variant:
-    """How a generator is trained."""
+    """Variants of training a generator."""
 
     title: str
     loss: str = "t"
@@ -87,7 +87,7 @@ FEW = ("gmmn", "t", "t_warm", "gmmn_adam", "t_adam")
 
 
 def _transform(name: str) -> Callable[[Tensor], Tensor]:
-    """What is minimised, as a function of t. Below 1 a difference is noise, and log t goes on as a line."""
+    """The minimized function of t: log t, continued linearly below 1, where differences are noise."""
     if name == "log t":
         return lambda t: torch.where(t > 1, t.clamp_min(1).log(), t - 1)
     return (lambda t: t.clamp_min(0) ** 2) if name == "t²" else lambda t: t
@@ -123,7 +123,7 @@ def run(
 
 
 def train(variant: Variant, data: Data, steps: int, seed: int) -> dict[str, Any]:
-    """One generator: t and MMD² on held-out digits over its training, and the seconds that this took."""
+    """Train one generator. Return t and MMD² on held-out digits during training, and the time in seconds."""
     rng = torch.Generator().manual_seed(seed)
     kernel = paper_kernel(BANDWIDTHS, data.pixels)
     hidden, _, times = SIZES[data.name]
@@ -208,7 +208,7 @@ def _error(values: np.ndarray[Any, Any]) -> Any:
 
 
 def table(result: dict[str, Any]) -> str:
-    """What each variant ends with, to be read by people."""
+    """Format the final values of each variant as a text table."""
     lines = [
         f"t on held-out {result['data']} after {result['steps']:,} steps, {result['seeds']} seeds",
         f"  {'':34}{'t':>16}{'1000 MMD²':>18}{'seconds':>10}  t in the seconds of GMMN",
@@ -224,7 +224,7 @@ def table(result: dict[str, Any]) -> str:
 
 
 def found(result: dict[str, Any]) -> str:
-    """What was found, in words: by SGD and by Adam, t against √MMD² as a loss."""
+    """Summarize the result in a sentence: t against √MMD² as a loss, for SGD and for Adam."""
     sentences = []
     for optimiser, (t, plain) in {"SGD": ("t", "gmmn"), "Adam": ("t_adam", "gmmn_adam")}.items():
         ours, theirs = (result["variants"][name] for name in (t, plain))
@@ -239,7 +239,7 @@ def found(result: dict[str, Any]) -> str:
 
 
 def draw(result: dict[str, Any], path: Path) -> None:
-    """t on held-out digits over training."""
+    """Plot t on held-out digits during training."""
     colours = extra("matplotlib").colormaps["tab20"].colors
     with new_figure(path, 10, 4.6) as figure:
         panel = figure.subplots()

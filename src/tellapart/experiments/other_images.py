@@ -1,4 +1,4 @@
-"""Models that are not only for digits: Fashion-MNIST, and 16 × 16 colour patches of photographs.
+"""Models of other images: Fashion-MNIST, and 16 × 16 color patches of photographs.
 
     tellapart reproduce other_images [--quick] [--data FOLDER] [--steps N] [--out DIR]
 
@@ -71,12 +71,12 @@ def run(
 
 
 def picture(rows: torch.Tensor, images: Data) -> np.ndarray[Any, Any]:
-    """100 rows as images side by side."""
+    """Image of 100 rows."""
     return image_grid(as_images(rows[:100], images.shape))
 
 
 def colour_patches() -> Data:
-    """Patches at random places of two photographs, of which every sixth is held out; they may overlap."""
+    """Random patches of two photographs, which may overlap. Every sixth is held out."""
     rng = np.random.default_rng(0)
     photographs = extra("sklearn.datasets").load_sample_images().images
     patches = []
@@ -89,7 +89,7 @@ def colour_patches() -> Data:
 
 
 def table(result: dict[str, Any]) -> str:
-    """A line for each run, to be read by people."""
+    """Format a line for each run."""
     lines = [f"{'data':16}{'images':>12}  {'model':18}{'iterations':>11}{'MMD²':>10}{'t':>8}{'p':>8}{'AUC':>7}"]
     for one in result["runs"]:
         shape = " × ".join(map(str, one["shape"]))
@@ -101,6 +101,6 @@ def table(result: dict[str, Any]) -> str:
 
 
 def found(result: dict[str, Any]) -> str:
-    """What was found, in words."""
+    """Summarize the result in a sentence."""
     sentences = (f"{one['title']} on {one['data']}: AUC {one['auc']:.2f}" for one in result["runs"])
     return f"How well a witness tells samples from held-out images: {'; '.join(sentences)}."

@@ -27,8 +27,8 @@ not edit.
 
 
 @dataclass(frozen=True)
-class Section:
-    """An experiment on the page: what it is about, and what the paper says.
+class PaperSection:
+    """An experiment on the page: its subject and the claims of the paper.
 
     ``data`` is given where it is not the usual one, ``figures`` where they are not called as the experiment.
     """
@@ -42,7 +42,7 @@ class Section:
 
     @property
     def key(self) -> str:
-        """What its JSON file is called."""
+        """Name of its JSON file."""
         return f"{self.name}-{self.data}" if self.data else self.name
 
     @property
@@ -52,11 +52,11 @@ class Section:
 
     @property
     def command(self) -> str:
-        """What runs it."""
+        """Command that runs it."""
         return f"tellapart reproduce {self.name}{f' --data {self.data}' if self.data else ''}"
 
     def write(self, result: dict[str, Any] | None) -> str:
-        """Its part of the page, in Markdown."""
+        """Format its section of the page as Markdown."""
         head = f"## {self.title}\n\n*The paper:* {self.claim}\n"
         if result is None:
             time = "hours" if self.hours else "minutes"
@@ -70,67 +70,67 @@ class Section:
 
 
 SECTIONS = (
-    Section(
+    PaperSection(
         "speed",
         "Figure 1: the permutation test against spectral tests",
         "All permutations in one pass, 12 s, are faster than the spectral test, 87 s and more.",
     ),
-    Section(
+    PaperSection(
         "streaming",
         "§1: streaming estimators",
         "A streaming test often needs m² samples where the quadratic-time test needs m.",
     ),
-    Section(
+    PaperSection(
         "blobs", "Figure 2: the bandwidth chosen by t", "Maximising t chooses nearly the best bandwidth; MMD² does not."
     ),
-    Section(
+    PaperSection(
         "threshold",
         "§2: when the threshold matters",
         "Close to the null both terms of the power should be maximised, not t alone.",
     ),
-    Section(
+    PaperSection(
         "criticism",
         "Figure 3: criticising a GAN",
         "A learned ARD kernel finds what one bandwidth and the median heuristic miss.",
         hours=True,
         figures=("criticism-power", "criticism"),
     ),
-    Section(
+    PaperSection(
         "gans",
         "Figure 4: digits drawn by four models",
         "GMMN, t-GMMN and feature matching draw digits after 50,000 iterations.",
         hours=True,
         figures=("gans", "gans-curves"),
     ),
-    Section(
+    PaperSection(
         "unlabelled",
         "Figure 4 (d): without labels",
         "The improved GAN needs labels, feature matching with MMD does not.",
     ),
-    Section(
+    PaperSection(
         "minimising_t",
         "§4: a generator that minimises t",
         "t-GMMN minimises t instead of MMD, which weighs the discrepancy by how well it is known.",
     ),
-    Section(
+    PaperSection(
         "minimising_t",
         "§4: the same on MNIST",
         "The same, with the generator of the paper.",
         hours=True,
         data="mnist",
     ),
-    Section(
+    PaperSection(
         "footnote",
         "A footnote: the kernel updated adversarially",
         "The authors had difficulty with a kernel that is updated against the generator.",
     ),
-    Section(
+    PaperSection(
         "other_images",
         "Beyond the paper: other images",
         "(ours) The models are not only for 28 × 28 digits.",
         hours=True,
     ),
-    Section(
+    PaperSection(
         "planted",
         "Beyond the paper: planted defects",
         "(ours) Defects of known kind are found and shown.",
@@ -141,7 +141,7 @@ SECTIONS = (
 
 
 def run(out: Path, quick: bool = False, progress: bool | None = None) -> dict[str, Any]:
-    """Run what takes minutes and is missing, write ``paper.md``, and list what takes hours."""
+    """Run missing experiments that take minutes, write ``paper.md``, and list those that take hours."""
     out.mkdir(parents=True, exist_ok=True)
     for section in SECTIONS:
         if not section.hours and not (out / f"{section.key}.json").exists():
@@ -156,10 +156,10 @@ def run(out: Path, quick: bool = False, progress: bool | None = None) -> dict[st
 
 
 def read_results(out: Path) -> dict[str, Any]:
-    """What the experiments wrote to a folder, by their keys."""
+    """Read the results of experiments from a folder, by their keys."""
     return {s.key: json.loads(path.read_text()) for s in SECTIONS if (path := out / f"{s.key}.json").exists()}
 
 
 def page(known: dict[str, Any]) -> str:
-    """The page, in Markdown."""
+    """Format the page as Markdown."""
     return "\n".join([HEAD, *(section.write(known.get(section.key)) for section in SECTIONS)])

@@ -1,4 +1,4 @@
-"""What experiments write: parts, each when it is done and not computed again, and the command that made them."""
+"""Output of experiments: parts that are cached as they are completed, and the command that created them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .._util.files import write_json
 
 
 def part(out: Path, name: str, compute: Callable[[], Any]) -> Any:
-    """What ``compute`` gives, read from ``out/parts`` if it is there and written to it otherwise.
+    """Return the result of ``compute``, cached in ``out/parts``.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -26,7 +26,7 @@ def part(out: Path, name: str, compute: Callable[[], Any]) -> Any:
 
 
 def command(name: str, **options: Any) -> str:
-    """What made a result, to be written with it; options that were not given are left out.
+    """Command line that creates a result. Options without a value are omitted.
 
     >>> command("gans", steps=6000, quick=False, data=None)
     'tellapart reproduce gans --steps 6000'

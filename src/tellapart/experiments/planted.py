@@ -1,4 +1,4 @@
-"""Defects planted in MNIST, and whether a comparison points to them.
+"""Comparisons of MNIST with planted defects.
 
     tellapart reproduce planted [--quick] [--out DIR]
 
@@ -41,8 +41,8 @@ TESTS = ("auto", "ard", "witness")
 
 
 @dataclass(frozen=True)
-class Problem:
-    """Two samples of images, and which of the rows of each show the defect."""
+class PlantedChange:
+    """Two samples of images, and indicators of the rows that show the defect."""
 
     X: Tensor
     Y: Tensor
@@ -51,7 +51,7 @@ class Problem:
 
 
 def run(out: Path, quick: bool = False, progress: bool | None = None) -> dict[str, Any]:
-    """Compare, print what was found, write ``planted.json`` and a report for each defect."""
+    """Run the comparisons, print a table, and write ``planted.json`` and a report for each defect."""
     extra("matplotlib")
     out.mkdir(parents=True, exist_ok=True)
     images, labels, _, _ = datasets.mnist()
@@ -66,8 +66,8 @@ def run(out: Path, quick: bool = False, progress: bool | None = None) -> dict[st
     return result
 
 
-def criticise(name: str, problem: Problem, out: Path, progress: bool | None) -> dict[str, Any]:
-    """Compare as a user would, with a report; what it says of the defect."""
+def criticise(name: str, problem: PlantedChange, out: Path, progress: bool | None) -> dict[str, Any]:
+    """Compare the samples of one defect with a report, and summarize what it shows of the defect."""
     found = compare(problem.X.numpy(), problem.Y.numpy(), names=("intact", name), rng=0, progress=progress)
     report = out / f"planted-{name.replace(' ', '-')}.html"
     found.to_html(report, f"tellapart reproduce planted: {name}")
@@ -75,40 +75,40 @@ def criticise(name: str, problem: Problem, out: Path, progress: bool | None) -> 
 
 
 def split(images: Tensor, size: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Rows of two samples that have none in common; the second in reserve, to be thinned."""
+    """Disjoint rows of two samples. The second has more rows, which are thinned."""
     order = rng.permutation(len(images))
     return order[:size], order[size:]
 
 
-def rare_digit(images: Tensor, labels: Array, rng: np.random.Generator) -> Problem:
-    """30 % of one digit are missing."""
+def rare_digit(images: Tensor, labels: Array, rng: np.random.Generator) -> PlantedChange:
+    """Remove 30 % of one digit."""
     size = ROWS["too few ones"]
     first, rest = split(images, size, rng)
     second = rest[(labels[rest] != DIGIT) | (rng.random(len(rest)) < 0.7)][:size]
-    return Problem(images[first], images[second], labels[first] == DIGIT, labels[second] == DIGIT)
+    return PlantedChange(images[first], images[second], labels[first] == DIGIT, labels[second] == DIGIT)
 
 
-def dead_column(images: Tensor, labels: Array, rng: np.random.Generator) -> Problem:
-    """One column of pixels is 0."""
+def dead_column(images: Tensor, labels: Array, rng: np.random.Generator) -> PlantedChange:
+    """Set one column of pixels to 0."""
     size = ROWS["dead column"]
     first, rest = split(images, size, rng)
     Y = images[rest[:size]].clone()
     Y[:, :, COLUMN] = 0
-    return Problem(images[first], Y, np.zeros(size, bool), np.ones(size, bool))
+    return PlantedChange(images[first], Y, np.zeros(size, bool), np.ones(size, bool))
 
 
-def rotate_some(images: Tensor, labels: Array, rng: np.random.Generator) -> Problem:
-    """5 % of the images are turned a little."""
+def rotate_some(images: Tensor, labels: Array, rng: np.random.Generator) -> PlantedChange:
+    """Rotate 5 % of the images slightly."""
     size = ROWS["turned images"]
     first, rest = split(images, size, rng)
     marked = rng.permutation(size) < size // 20
     Y = images[rest[:size]].clone()
     Y[torch.from_numpy(marked)] = rotate(Y[torch.from_numpy(marked)], DEGREES)
-    return Problem(images[first], Y, np.zeros(size, bool), marked)
+    return PlantedChange(images[first], Y, np.zeros(size, bool), marked)
 
 
 def rotate(images: Tensor, degrees: float) -> Tensor:
-    """The images turned about their centres."""
+    """Rotate images about their centers."""
     angle = math.radians(degrees)
     turn = torch.tensor([[math.cos(angle), -math.sin(angle), 0], [math.sin(angle), math.cos(angle), 0]])
     shape = (len(images), 1, *images.shape[1:])
@@ -120,8 +120,8 @@ def rotate(images: Tensor, degrees: float) -> Tensor:
 DEFECTS = {"too few ones": rare_digit, "dead column": dead_column, "turned images": rotate_some}
 
 
-def summarise(found: Comparison, problem: Problem) -> dict[str, Any]:
-    """What the comparison says, and how much of what it shows is the defect."""
+def summarise(found: Comparison, problem: PlantedChange) -> dict[str, Any]:
+    """Summarize a comparison, and the proportion of its examples that show the defect."""
     marked = {"X": problem.marked_x, "Y": problem.marked_y}
     rows = {"X": found.rows_x, "Y": found.rows_y}
     shares: dict[str, float | None] = {}
@@ -157,7 +157,7 @@ def summarise(found: Comparison, problem: Problem) -> dict[str, Any]:
 
 
 def level(images: Tensor, repetitions: int, progress: bool | None) -> dict[str, list[float]]:
-    """p-values of tests between two samples of MNIST, each time other ones."""
+    """P-values of tests between pairs of random samples of MNIST."""
     found: dict[str, list[float]] = {kernel: [] for kernel in TESTS}
     with progress_bar(progress, "no defect") as report:
         for r in range(repetitions):
@@ -175,7 +175,7 @@ def level(images: Tensor, repetitions: int, progress: bool | None) -> dict[str, 
 
 
 def table(result: dict[str, Any]) -> str:
-    """A line for each defect, and the rejection rates without one."""
+    """Format a line for each defect, and the rejection rates without a defect."""
     lines = []
     for name, row in result.items():
         if name in ("none", "command"):
@@ -206,7 +206,7 @@ def table(result: dict[str, Any]) -> str:
 
 
 def found(result: dict[str, Any]) -> str:
-    """What was found, in words."""
+    """Summarize the result in a sentence."""
     few, dead, turned = (result[name] for name in DEFECTS)
     return (
         f"p = {few['pvalue']:.3f}, {dead['pvalue']:.3f} and {turned['pvalue']:.3f}. "

@@ -54,7 +54,7 @@ EFFORT = {"quick": Effort(SIZES[:5], 9, 2.0, 10.0), "full": Effort(SIZES, 15, 20
 
 
 class Trial(NamedTuple):
-    """Seconds from data to p-value, seconds with the kernel matrix given, and what the test found."""
+    """Seconds from data to p-value, seconds given the kernel matrix, and the result of the test."""
 
     seconds: float
     given: float
@@ -75,8 +75,7 @@ class Method(NamedTuple):
 def run(out: Path, quick: bool = False, progress: bool | None = None) -> dict[str, Any]:
     """Time all methods, print their ratios, write ``speed.json``, ``speed.png`` and ``speed.pdf`` into ``out``."""
     effort = EFFORT["quick" if quick else "full"]
-    for name in ("matplotlib", "scipy", "threadpoolctl"):
-        extra(name)
+    extra("matplotlib")
     cores = int(extra("numba").config.NUMBA_NUM_THREADS)
     counts = sorted({*(2**k for k in range(cores.bit_length())), cores})
     by_size: list[dict[str, Any]] = []
@@ -100,12 +99,12 @@ def run(out: Path, quick: bool = False, progress: bool | None = None) -> dict[st
 
 
 def load_average() -> float | None:
-    """How many processes have wanted to compute of late, where the system knows."""
+    """Load average of the machine, if available."""
     return round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None
 
 
 def time_in_turns(names: Iterable[str], counts: list[int], m: int, effort: Effort) -> list[dict[str, Any]]:
-    """Time methods in turns, the slow ones less often; the first try is a warm-up, unless it took over a second."""
+    """Time the methods in turns, slow ones less often. The first run is a warm-up unless it takes over a second."""
     rng = np.random.default_rng(m)
     X, Y = rng.standard_normal((m, 2)), rng.laplace(scale=0.5**0.5, size=(m, 2))
     given = Precomputed(stored_kernel(X, Y)) if matrix_bytes(m) <= BYTES else None
@@ -128,7 +127,7 @@ def time_in_turns(names: Iterable[str], counts: list[int], m: int, effort: Effor
 
 
 def _may_grow(name: str, m: int, rows: list[dict[str, Any]], limit: float) -> bool:
-    """Whether a method got to the size before and one call at this one will keep to the limits of time and memory."""
+    """Whether a method completed the previous size, and one call at this size meets the limits of time and memory."""
     last = [row for row in rows if row["method"] == name][-1:]
     in_time = all(2 * row["m"] == m and row["seconds"] * 2 ** METHODS[name].order <= limit for row in last)
     return m <= REFERENCE or (in_time and METHODS[name].matrices * matrix_bytes(m) <= BYTES)
@@ -136,7 +135,7 @@ def _may_grow(name: str, m: int, rows: list[dict[str, Any]], limit: float) -> bo
 
 @contextmanager
 def _threads(count: int) -> Iterator[None]:
-    """So many threads for torch, numba and the BLAS of NumPy and SciPy, and afterwards as before."""
+    """Context with the given number of threads for torch, numba and the BLAS of NumPy and SciPy."""
     numba = extra("numba")
     of_torch, of_numba = torch.get_num_threads(), numba.get_num_threads()
     with extra("threadpoolctl").threadpool_limits(count, user_api="blas"):
@@ -163,7 +162,7 @@ def stored_kernel(X: Any, Y: Any) -> torch.Tensor:
 
 
 def time_ours(null: Literal["permutation", "binned"], X: Any, Y: Any, matrix: Precomputed | None) -> Trial:
-    """The test of this package, without and with a matrix given."""
+    """The test of this package, from data and from a given matrix."""
     result = mmd_test(X, Y, null=null, permutations=DRAWS, rng=0)
     given = math.nan
     if matrix is not None:
@@ -175,7 +174,7 @@ def time_ours(null: Literal["permutation", "binned"], X: Any, Y: Any, matrix: Pr
 def time_stored(
     null: Callable[[Any, int, np.random.Generator], Any], X: Any, Y: Any, matrix: Precomputed | None
 ) -> Trial:
-    """A test that makes the kernel matrix and then works on it; ``null`` gives the statistic and its distribution."""
+    """A test that computes the kernel matrix first. ``null`` returns the statistic and its null distribution."""
     start = time.perf_counter()
     K = stored_kernel(X, Y).numpy()
     middle = time.perf_counter()
@@ -186,7 +185,7 @@ def time_stored(
 
 
 def one_pass(tuned: bool, K: Any, m: int, rng: np.random.Generator) -> Any:
-    """The paper's algorithm: no matrix is permuted, but every entry looked up in the inverse permutations.
+    """The algorithm of the paper: entries are looked up in the inverse permutations and no matrix is permuted.
 
     As published, each permutation is a sequential pass through the matrix. Tuned, one pass serves all permutations:
     they lie side by side as bytes, there are no branches, and of the three blocks one follows from the total.
@@ -251,7 +250,7 @@ def _block_sums() -> Any:
 
 
 def naive(K: Any, m: int, rng: np.random.Generator) -> Any:
-    """Permute rows and columns of the matrix, take sums of its blocks: as it is mostly written."""
+    """The usual algorithm: permute rows and columns of the matrix and sum its blocks."""
     orders = (np.arange(2 * m), *(rng.permutation(2 * m) for _ in range(DRAWS)))
     halves = (np.split(order, 2) for order in orders)
     return [_from_blocks(K[np.ix_(x, x)], K[np.ix_(y, y)], K[np.ix_(x, y)]) for x, y in halves]
@@ -305,7 +304,7 @@ def _summary(by_threads: list[dict[str, Any]], by_size: list[dict[str, Any]], co
 
 
 def table(result: dict[str, Any]) -> str:
-    """Times and ratios at the reference size on one thread, and the paper's own, to be read by people."""
+    """Format times and ratios at the reference size on one thread, next to those of the paper."""
     rows = [row for row in result["by_threads"] if row["threads"] == 1]
     ours = next(row for row in rows if row["method"] == "permutation")
     lines = [f"m = n = {REFERENCE:,}, {DRAWS} draws, one thread       kernel included           kernel given"]
@@ -320,7 +319,7 @@ def table(result: dict[str, Any]) -> str:
 
 
 def found(result: dict[str, Any]) -> str:
-    """What was found, in words."""
+    """Summarize the result in a sentence."""
     ratios, theirs = result["ratios_to_ours"], result["paper"]["ratios_to_theirs"]
     return (
         f"The paper's algorithm takes {ratios['one pass']:.1f} times as long as ours, the spectral test "
@@ -332,7 +331,7 @@ def found(result: dict[str, Any]) -> str:
 
 
 def draw(result: dict[str, Any], out: Path) -> None:
-    """Time against threads, and against the size of the samples."""
+    """Plot time against the number of threads and against the sample size."""
     dashed = {"linestyle": (0, (2, 2)), "markerfacecolor": "white"}
     with new_figure(out / "speed", 10.5, 4.8, **{"lines.marker": "o", "lines.markersize": 5}) as figure:
         left, right = figure.subplots(1, 2, sharey=True, width_ratios=(1, 1.9))

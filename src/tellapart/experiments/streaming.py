@@ -104,7 +104,7 @@ def run(out: Path, quick: bool = False, progress: bool | None = None) -> dict[st
 def rows_needed(
     problem: str, size: float, estimator: str, repetitions: int, permutations: int, most: int
 ) -> dict[str, Any]:
-    """Rows of each sample for the power wanted (None if more than ``most``), and the powers on the way.
+    """Sample size for the required power (None if above ``most``), and the power at all sizes that were tried.
 
     Sizes are doubled until the power is reached; then the rows are interpolated in log m. Far from it a few
     repetitions are enough.
@@ -127,7 +127,7 @@ def rows_needed(
 
 
 def rejects(problem: str, size: float, estimator: str, m: int, permutations: int, seed: int) -> bool:
-    """Whether the test of one estimator rejects, on one pair of samples."""
+    """Whether the test with an estimator rejects for one pair of samples."""
     _, bandwidth, sample, _ = PROBLEMS[problem]
     X, Y = sample(m, size, seed)
     kernel = Gaussian(bandwidth)
@@ -139,7 +139,7 @@ def rejects(problem: str, size: float, estimator: str, m: int, permutations: int
 
 
 def slopes(needed: dict[str, list[float | None]]) -> dict[str, float | None]:
-    """By which power of the rows of the quadratic-time test the rows of the others grow (least squares)."""
+    """Least-squares exponent with which sample sizes grow relative to those of the quadratic-time test."""
     found: dict[str, float | None] = {}
     for name in ("linear", "block"):
         pairs = [(q, r) for q, r in zip(needed["quadratic"], needed[name], strict=True) if q and r]
@@ -149,7 +149,7 @@ def slopes(needed: dict[str, list[float | None]]) -> dict[str, float | None]:
 
 
 def table(result: dict[str, Any]) -> str:
-    """The rows needed, to be read by people."""
+    """Format the required sample sizes as a text table."""
     lines = [f"Rows of each sample for power {POWER} at α = {ALPHA}, {result['repetitions']} repetitions"]
     for problem, about in result["problems"].items():
         lines.append(f"  {about['title']}: " + "".join(f"{size:>11g}" for size in about["sizes"]))
@@ -161,7 +161,7 @@ def table(result: dict[str, Any]) -> str:
 
 
 def found(result: dict[str, Any]) -> str:
-    """What was found, in words."""
+    """Summarize the result in a sentence."""
     sentences = []
     for problem, about in result["problems"].items():
         linear, block = (result["slopes"][problem][name] for name in ("linear", "block"))
@@ -173,7 +173,7 @@ def found(result: dict[str, Any]) -> str:
 
 
 def draw(result: dict[str, Any], out: Path) -> None:
-    """Rows that streaming tests need over those that the quadratic-time test needs."""
+    """Plot the sample sizes of streaming tests against those of the quadratic-time test."""
     with new_figure(out / "streaming", 11.5, 3.8) as figure:
         panels = figure.subplots(1, len(PROBLEMS), sharey=True, squeeze=False)[0]
         for panel, (problem, about) in zip(panels, result["problems"].items(), strict=True):

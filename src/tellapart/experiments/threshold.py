@@ -95,12 +95,12 @@ def run(out: Path, quick: bool = False, progress: bool | None = None) -> dict[st
 
 
 def worth_of_choices(problem: str, m: int, repetitions: int, permutations: int) -> dict[str, Any]:
-    """What each criterion's choice is worth on one problem, at one size."""
+    """Evaluate the choice of each criterion on one problem and one sample size."""
     return summary([trial(problem, m, permutations, seed) for seed in range(repetitions)])
 
 
 def trial(problem: str, m: int, permutations: int, seed: int) -> dict[str, list[float]]:
-    """What one pair of samples says of every kernel."""
+    """Evaluate every kernel on one pair of samples."""
     X, Y = PROBLEMS[problem][1](m, seed)
     found: dict[str, list[float]] = {"t": [], "power": [], "mmd": [], "pvalue": []}
     for family in FAMILIES:
@@ -119,7 +119,7 @@ def trial(problem: str, m: int, permutations: int, seed: int) -> dict[str, list[
 
 
 def summary(rows: list[dict[str, list[float]]]) -> dict[str, Any]:
-    """What the choice of each criterion is worth, with standard errors; and how much power has over t, pair by pair."""
+    """Mean power of the choice of each criterion with standard errors, and the paired advantage of power over t."""
     rate = np.mean([np.array(row["pvalue"]) <= ALPHA for row in rows], axis=0)
     chosen = {name: np.array([rate[int(np.argmax(row[name]))] for row in rows]) for name in CRITERIA}
     gain = chosen["power"] - chosen["t"]
@@ -132,7 +132,7 @@ def summary(rows: list[dict[str, list[float]]]) -> dict[str, Any]:
 
 
 def table(result: dict[str, Any]) -> str:
-    """The rejection rates, to be read by people."""
+    """Format the rejection rates as a text table."""
     lines = [f"Rejection rate of the kernel chosen, α = {ALPHA}, {result['repetitions']} repetitions"]
     for problem, title in result["problems"].items():
         lines.append(f"  {title}")
@@ -146,7 +146,7 @@ def table(result: dict[str, Any]) -> str:
 
 
 def found(result: dict[str, Any]) -> str:
-    """What was found, in words."""
+    """Summarize the result in a sentence."""
     cells = [(p, m, one) for p, sizes in result["worth"].items() for m, one in sizes.items()]
     ahead = [one for _, _, one in cells if one["gain"] > 2 * one["gain_error"]]
     behind = [one for _, _, one in cells if one["gain"] < -2 * one["gain_error"]]
@@ -160,7 +160,7 @@ def found(result: dict[str, Any]) -> str:
 
 
 def draw(result: dict[str, Any], out: Path) -> None:
-    """The rejection rate of each criterion's choice against m, one panel a problem."""
+    """Plot the rejection rate of the choice of each criterion against m, with one panel for each problem."""
     with new_figure(out / "threshold", 11.5, 3.4) as figure:
         panels = figure.subplots(1, len(PROBLEMS), sharey=True, squeeze=False)[0]
         for panel, (problem, title) in zip(panels, result["problems"].items(), strict=True):

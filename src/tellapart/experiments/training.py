@@ -1,4 +1,4 @@
-"""Training runs of experiments: trained or resumed after saying how long that takes, and what their folders tell."""
+"""Training runs of experiments, with the expected time, and their logs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def train_or_resume(
 
 
 def read_curves(folder: Path) -> dict[str, list[Any]]:
-    """What was measured on held-out data over the training of a run, with the share of the rarest class if known."""
+    """Measurements on held-out data during the training of a run, with the proportion of the rarest class if known."""
     found: dict[int, dict[str, Any]] = {}
     for entry in read_log(folder / "log.jsonl"):
         found.setdefault(entry["step"], {}).update(entry)
@@ -57,6 +57,6 @@ def read_curves(folder: Path) -> dict[str, list[Any]]:
 
 
 def read_picture(folder: Path, step: int) -> np.ndarray[Any, Any]:
-    """100 samples side by side, of the same noise at every step at which a run was evaluated."""
+    """Image of 100 samples from the same noise, for every step at which a run was evaluated."""
     with extra("PIL.Image").open(folder / "samples" / f"step-{step:06}.png") as image:
         return np.asarray(image)

@@ -75,7 +75,7 @@ def run(
 
 
 def table(result: dict[str, Any]) -> str:
-    """A line for each run, to be read by people."""
+    """Format a line for each run."""
     digits = "".join(f"{digit:>6}" for digit in range(len(result["real"])))
     lines = [f"{result['data']}; share of each digit in {SAMPLES:,} samples, %", f"  {'':34}{digits}   entropy      t"]
     for title, runs in result["models"].items():
@@ -86,7 +86,7 @@ def table(result: dict[str, Any]) -> str:
 
 
 def found(result: dict[str, Any]) -> str:
-    """What was found, in words."""
+    """Summarize the result in a sentence."""
     sentences = []
     for title, runs in result["models"].items():
         whole = sum(one["covered"] == len(result["real"]) for one in runs)

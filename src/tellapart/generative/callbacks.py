@@ -1,4 +1,4 @@
-"""What happens in a training run besides training: the log, evaluations, pictures, TensorBoard."""
+"""Callbacks of training runs: the log, evaluations, images, TensorBoard."""
 
 from __future__ import annotations
 
@@ -30,26 +30,26 @@ EVALUATED_ROWS = 1000
 
 
 class Callback:
-    """Told of what happens in a run; every method does nothing unless a subclass overrides it."""
+    """Base class of callbacks. Its methods do nothing."""
 
     def on_start(self, trainer: Trainer) -> None:
-        """Training begins, or goes on at ``trainer.step``."""
+        """Called when training starts, or resumes at ``trainer.step``."""
 
     def on_log(self, trainer: Trainer, scalars: Mapping[str, float]) -> None:
-        """There are numbers for the log: every ``log_every`` steps, at the last, and from other callbacks."""
+        """Called with scalars every ``log_every`` steps, at the last step, and by other callbacks."""
 
     def on_evaluate(self, trainer: Trainer) -> None:
-        """It is time to evaluate: every ``evaluate_every`` steps, and at the last."""
+        """Called every ``evaluate_every`` steps and at the last step."""
 
     def on_end(self, trainer: Trainer) -> None:
-        """Training is over: done, failed or interrupted."""
+        """Called when training is finished, has failed or was interrupted."""
 
 
 class LogFile(Callback):
     """``log.jsonl``: one line for every `on_log`."""
 
     def on_start(self, trainer: Trainer) -> None:
-        """Take out what a killed run logged after its last checkpoint: it will be logged again."""
+        """Remove lines that a killed run logged after its last checkpoint."""
         path = trainer.out / "log.jsonl"
         atomic_write_text(path, "".join(json.dumps(entry) + "\n" for entry in read_log(path, trainer.step)))
 
@@ -60,7 +60,7 @@ class LogFile(Callback):
 
 
 def read_log(path: Path, last: int | None = None) -> list[dict[str, Any]]:
-    """The lines of a log up to a step; a line that was cut off is left out."""
+    """Read the entries of a log up to a step, without an incomplete last line."""
     if path.exists() and not path.is_file():
         raise InputError("not-a-file", f"{path} is not a file. Remove it, or choose another folder.")
     lines = path.read_text(errors="replace").splitlines(keepends=True) if path.exists() else []
@@ -80,7 +80,7 @@ def read_log(path: Path, last: int | None = None) -> list[dict[str, Any]]:
 
 
 class EvaluateOnHeldOut(Callback):
-    """Logs how samples differ from held-out data: MMD², t, the p-value of the permutation test, and the AUC."""
+    """Log the difference of samples from held-out data: MMD², t, the permutation p-value and the AUC."""
 
     def on_evaluate(self, trainer: Trainer) -> None:
         """Log ``held_out/mmd2``, ``held_out/t``, ``held_out/pvalue`` and ``held_out/auc``."""
@@ -91,7 +91,7 @@ class EvaluateOnHeldOut(Callback):
 def evaluate_on_held_out(
     model: Model[Any], data: Data, n: int = EVALUATED_ROWS, *, rng: RNG = None
 ) -> dict[str, float]:
-    """What `measure_samples` says of samples and held-out data, with the kernel of the paper on raw pixels."""
+    """Apply `measure_samples` to samples and held-out data, with the kernel of the paper on raw pixels."""
     n, seed = min(n, len(data.held_out)), seed_of(rng)
     made = model.sample(n, checkpoints.make_generator(derive_seed(seed, EVALUATION))).cpu()
     kernel = paper_kernel(model.settings_class().bandwidths, data.pixels)
@@ -99,7 +99,7 @@ def evaluate_on_held_out(
 
 
 class EvaluateClasses(Callback):
-    """Logs what a classifier sees in samples: the share of each class, and how sure it is."""
+    """Log the distribution of samples over classes and the confidence of a classifier."""
 
     def __init__(self, classifier: Classifier) -> None:
         self.classifier = classifier
@@ -113,10 +113,10 @@ class EvaluateClasses(Callback):
 
 
 class SavePictures(Callback):
-    """``samples/step-….png``: samples of the same noise at every evaluation, if Pillow is installed."""
+    """Write ``samples/step-….png``, generated from the same noise at every evaluation, if Pillow is installed."""
 
     def on_evaluate(self, trainer: Trainer) -> None:
-        """Write a picture."""
+        """Write an image."""
         if find_spec("PIL"):
             from PIL import Image
 
@@ -125,26 +125,26 @@ class SavePictures(Callback):
 
 
 class TensorBoard(Callback):
-    """``tensorboard/``: every scalar of the log, and pictures of samples, if TensorBoard is installed."""
+    """Write scalars and images of samples to ``tensorboard/``, if TensorBoard is installed."""
 
     def __init__(self) -> None:
         self.writer: Any = None
 
     def on_start(self, trainer: Trainer) -> None:
-        """Open the writer; what a killed run wrote after its last checkpoint is purged."""
+        """Open the writer and purge events that a killed run wrote after its last checkpoint."""
         if find_spec("tensorboard"):
             from torch.utils.tensorboard import SummaryWriter
 
             self.writer = SummaryWriter(str(trainer.out / "tensorboard"), purge_step=trainer.step + 1)
 
     def on_log(self, trainer: Trainer, scalars: Mapping[str, float]) -> None:
-        """Add what was logged."""
+        """Add logged scalars."""
         if self.writer is not None:
             for key, value in scalars.items():
                 self.writer.add_scalar(key, value, trainer.step)
 
     def on_evaluate(self, trainer: Trainer) -> None:
-        """Add a picture of samples."""
+        """Add an image of samples."""
         if self.writer is not None:
             picture = sample_picture(trainer)
             self.writer.add_image("samples", picture, trainer.step, dataformats="HW" if picture.ndim == 2 else "HWC")
@@ -158,6 +158,6 @@ class TensorBoard(Callback):
 
 
 def sample_picture(trainer: Trainer, n: int = 100) -> np.ndarray[Any, Any]:
-    """Samples side by side, of the same noise at every step."""
+    """Image of samples that are generated from the same noise at every step."""
     rng = checkpoints.make_generator(derive_seed(trainer.seed, EVALUATION))
     return image_grid(as_images(trainer.model.sample(n, rng), trainer.data.shape))

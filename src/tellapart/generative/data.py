@@ -1,4 +1,4 @@
-"""What generative models are trained on: rows from 0 to 1, with labels where there are any, and some held out."""
+"""Training data of generative models: rows with values from 0 to 1, optional labels, and held-out rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..data.mnist import read_idx_folder
 
 @dataclass(frozen=True)
 class Data:
-    """Images as rows of pixels from 0 to 1; ``shape`` is that of an image."""
+    """Images as rows of pixels from 0 to 1. ``shape`` is the shape of an image."""
 
     name: str
     shape: tuple[int, ...]
@@ -30,21 +30,21 @@ class Data:
 
     @property
     def pixels(self) -> int:
-        """Coordinates of a row."""
+        """Number of values in a row."""
         return math.prod(self.shape)
 
     @property
     def classes(self) -> int:
-        """How many labels there are, 0 for none."""
+        """Number of classes, 0 without labels."""
         return 0 if self.labels is None else int(self.labels.max()) + 1
 
     @cached_property
     def digest(self) -> str:
-        """Tells one data set from another, so that a run is not resumed on other data."""
+        """Digest of the data, so that a run is not resumed on other data."""
         return hashlib.sha256(self.rows.numpy().tobytes()).hexdigest()[:16]
 
     def choose_labelled(self, count: int, rng: torch.Generator) -> tuple[Tensor, Tensor]:
-        """``count`` rows with their labels, equally many of each class."""
+        """Draw ``count`` rows with their labels, the same number of each class."""
         assert self.labels is not None
         classes = self.labels.unique()
         order = torch.randperm(len(self.rows), generator=rng)
@@ -52,13 +52,13 @@ class Data:
         if len(chosen) < count // len(classes) * len(classes) or not len(chosen):
             raise InputError(
                 "too-few-rows",
-                f"labels={count} asks for {count // len(classes)} of each class, but {self.name} has fewer.",
+                f"labels={count} requires {count // len(classes)} rows of each class, but {self.name} has fewer.",
             )
         return self.rows[chosen], self.labels[chosen]
 
 
 def load(name: str, *, held_out: float = 1 / 6, image_size: tuple[int, int] | None = None) -> Data:
-    """MNIST, digits, or images of whatever kind is read, of which a share is held out.
+    """Load MNIST, digits or other images, and hold out a share of them.
 
     Parameters
     ----------

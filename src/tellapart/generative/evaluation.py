@@ -1,4 +1,4 @@
-"""What a small classifier says of generated digits: how many of each, how evenly, and how sure it is."""
+"""Evaluation of generated images by a small classifier: frequencies of classes, and confidence."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COVERED = 0.03
 
 @dataclass(frozen=True)
 class Evaluation:
-    """How generated rows are distributed over classes.
+    """Distribution of generated rows over classes.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Evaluation:
 
 
 class Classifier(nn.Module):
-    """One hidden layer, and probabilities of classes. `load_or_train_classifier` makes one."""
+    """Classifier with one hidden layer. Use `load_or_train_classifier` to create one."""
 
     def __init__(self, pixels: int, classes: int, rng: torch.Generator, hidden: int = 256) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ class Classifier(nn.Module):
 
 
 def load_or_train_classifier(data: Data, folder: Path, *, epochs: int = 8, progress: ProgressLike = None) -> Classifier:
-    """A classifier of this data: read from ``folder`` if it is there, otherwise trained and written to it.
+    """Load a classifier of the data from ``folder``, or train it and save it there.
 
     It is trained with noise on its pixels, so that it does not depend on what no eye would see. The same data give the
     same classifier: it is an instrument, and what it measures should be comparable.
@@ -106,7 +106,7 @@ def load_or_train_classifier(data: Data, folder: Path, *, epochs: int = 8, progr
 
 @torch.no_grad()
 def evaluate(rows: Tensor, classifier: Classifier) -> Evaluation:
-    """What the classifier says of rows from 0 to 1.
+    """Classify rows with values from 0 to 1.
 
     >>> from tellapart.generative import load
     >>> import tempfile

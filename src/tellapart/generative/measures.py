@@ -1,4 +1,4 @@
-"""How far a generator's samples are from held-out data, in any training loop."""
+"""Distance of generated samples from held-out data, for any training loop."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ FEWEST = 20
 
 
 class Writer(Protocol):
-    """Where numbers go: ``torch.utils.tensorboard.SummaryWriter`` is one."""
+    """A logger of scalars, such as ``torch.utils.tensorboard.SummaryWriter``."""
 
     def add_scalar(self, tag: str, scalar_value: Any, global_step: int | None = None) -> None:
-        """Take a number."""
+        """Log a scalar."""
 
 
 def measure_samples(
@@ -35,8 +35,8 @@ def measure_samples(
 ) -> dict[str, float]:
     """MMD², t, the exact p-value and the AUC of samples against held-out data.
 
-    The AUC is that of a witness learned on one half of the rows, on the other: 0.5 where samples cannot be told from
-    data, 1 where they always can. It is left out where there are fewer than `FEWEST` rows.
+    The AUC is that of a witness that is learned on one half of the rows and evaluated on the other: 0.5 if samples
+    cannot be distinguished from data, 1 if they always can. It is omitted with fewer than `FEWEST` rows.
     """
     seed = seed_of(rng)
     with torch.no_grad():
@@ -91,7 +91,7 @@ class SampleCheck:
         rng: RNG = None,
     ) -> None:
         if every < 1 or rows < 8 or len(held_out) < 8:
-            raise InputError("out-of-range", "every must be at least 1, and at least 8 rows are compared.")
+            raise InputError("out-of-range", "`every` must be at least 1 and `rows` at least 8.")
         self.sample, self.every, self.writer, self.tag, self.seed = sample, every, writer, tag, seed_of(rng)
         self.held_out = held_out[:rows].detach().cpu().flatten(1)
         median = median_distance([self.held_out], self.seed)

@@ -17,14 +17,14 @@ Activation = Callable[[], nn.Module]
 
 
 def linear(inputs: int, outputs: int, std: float, rng: torch.Generator) -> nn.Linear:
-    """A layer with normal weights and no bias to begin with."""
+    """Linear layer with normal initial weights and zero initial bias."""
     layer: nn.Linear = skip_init(nn.Linear, inputs, outputs, device=torch.get_default_device())
     _draw_weights(layer, std, rng)
     return layer
 
 
 def convolution(inputs: int, outputs: int, std: float, rng: torch.Generator, *, up: bool) -> nn.Module:
-    """A convolution that halves the sides of images, or with ``up`` doubles them."""
+    """Convolution that halves the sides of images, or doubles them with ``up``."""
     kind: Any = nn.ConvTranspose2d if up else nn.Conv2d
     shape = {"kernel_size": 4, "stride": 2, "padding": 1}
     layer: nn.Module = skip_init(kind, inputs, outputs, **shape, device=torch.get_default_device())
@@ -52,7 +52,7 @@ class Layers(nn.Module):
         )
 
     def forward(self, x: Tensor) -> list[Tensor]:
-        """The output of every layer."""
+        """Outputs of all layers."""
         outputs = []
         for part in self.parts:
             x = part(x)

@@ -1,4 +1,4 @@
-"""Training runs as folders: train into one, sample from one."""
+"""Training runs, each in a folder: train, resume, sample."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def train(
     callbacks: Sequence[Callback] = (),
     progress: ProgressLike = None,
 ) -> Model[Any]:
-    """Train a model, with pictures of samples, evaluations on held-out data, and TensorBoard if it is installed.
+    """Train a model, with images of samples, evaluations on held-out data, and TensorBoard if installed.
 
-    Parameters are as for `Trainer`, which it makes; ``data`` may also be ``"mnist"``, ``"digits"``, a folder or a file,
+    Parameters are those of `Trainer`. ``data`` may also be ``"mnist"``, ``"digits"``, a folder or a file,
     and ``callbacks`` are called after the default ones.
     """
     data, out = load(data) if isinstance(data, str) else data, Path(out)
@@ -48,7 +48,7 @@ def train(
 
 
 def has_run(out: str | Path) -> bool:
-    """Whether a folder holds a training run."""
+    """Whether a folder contains a training run."""
     return (Path(out) / "checkpoint.safetensors").exists()
 
 
@@ -59,7 +59,7 @@ def steps_done(out: str | Path) -> int:
 
 
 def seconds_per_step(name: str, data: Data, settings: Mapping[str, Any] | None = None, steps: int = 5) -> float:
-    """What a step of training takes here, from a few steps of a model that is thrown away."""
+    """Measure the seconds per training step with a few steps of a temporary model."""
     trainer = Trainer(name, data, Path(os.devnull, "no-run"), settings)
     with workers.flushing_denormals():
         trainer.train_step()
@@ -69,14 +69,16 @@ def seconds_per_step(name: str, data: Data, settings: Mapping[str, Any] | None =
     return (time.perf_counter() - start) / steps
 
 
-def open_run(out: str | Path) -> tuple[Model[Any], dict[str, Any]]:
-    """The model of a run at its last checkpoint, and what the checkpoint says of itself."""
+def open_run(out: str | Path) -> tuple[Model[Any], checkpoints.RunFacts]:
+    """Load the model of a run at its last checkpoint, and the facts that the checkpoint stores."""
     path = Path(out) / "checkpoint.safetensors"
     if not path.exists():
-        raise InputError("no-training-run", f"{out} holds no training run: there is no {path.name} in it.")
+        raise InputError("no-training-run", f"{out} does not contain a training run: {path.name} is missing.")
     tensors, facts = checkpoints.read_run(path)
     if facts["model"] not in MODELS:
-        raise InputError("unknown-model", f"{path} holds a {facts['model']!r}. Known models: {', '.join(MODELS)}.")
+        raise InputError(
+            "unknown-model", f"{path} contains the unknown model {facts['model']!r}. Known models: {', '.join(MODELS)}."
+        )
     kind, data = MODELS[facts["model"]], facts["data"]
     with checkpoints.naming_damage(path):
         settings: Any = kind.settings_class.from_mapping(facts["settings"])
@@ -88,9 +90,9 @@ def open_run(out: str | Path) -> tuple[Model[Any], dict[str, Any]]:
 
 
 def sample(out: str | Path, n: int, *, rng: RNG = None) -> np.ndarray[Any, Any]:
-    """``n`` images of the model of a run, as uint8 of shape (n, h, w)."""
+    """Generate ``n`` images with the model of a run, as uint8 of shape (n, h, w)."""
     if n < 1:
-        raise InputError("out-of-range", f"n must be at least 1, but is {n}.")
+        raise InputError("out-of-range", f"`n` must be at least 1, got {n}.")
     model, facts = open_run(out)
     shape = facts["data"]["shape"]
     # Rows in single precision twice over (as they come, and as one tensor), and as images.
@@ -98,8 +100,8 @@ def sample(out: str | Path, n: int, *, rng: RNG = None) -> np.ndarray[Any, Any]:
     if need > free:
         raise InputMemoryError(
             "not-enough-memory",
-            f"{n:,} images take {need / 1e9:.3g} GB, but {free / 1e9:.3g} GB are free.",
-            "Draw fewer.",
+            f"{n:,} images need {need / 1e9:.3g} GB, but {free / 1e9:.3g} GB are free.",
+            "Generate fewer.",
         )
     with workers.flushing_denormals():
         rows = model.sample(n, checkpoints.make_generator(seed_of(rng)))
@@ -107,7 +109,7 @@ def sample(out: str | Path, n: int, *, rng: RNG = None) -> np.ndarray[Any, Any]:
 
 
 def save_samples(out: str | Path, n: int, path: str | Path, *, rng: RNG = None) -> tuple[int, ...]:
-    """Write `sample` to an ``.npz`` or ``.npy`` file, whole or not at all, and return the shape of what was written."""
+    """Write the result of `sample` to an ``.npz`` or ``.npy`` file atomically, and return its shape."""
     path = Path(path)
     if path.suffix not in (".npz", ".npy"):
         raise InputError("unknown-format", f"Unsupported format {path.suffix!r} of {path}. Supported: .npz, .npy.")

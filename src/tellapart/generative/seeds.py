@@ -1,4 +1,4 @@
-"""Seeds for the uses of randomness in a run, all derived from one."""
+"""Seeds for the uses of randomness in a run, all derived from the seed of the run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ INITIAL, NOISE, ORDER, EVALUATION = range(4)
 
 
 def derive_seed(*path: int) -> int:
-    """A seed for one use of randomness, independent of those of all others.
+    """Derive an independent seed for one use of randomness.
 
     >>> derive_seed(0, NOISE) != derive_seed(0, ORDER, 1)
     True

@@ -1,4 +1,4 @@
-"""What can be set of a training run. Each model adds its own, with the values of the paper as defaults."""
+"""Settings of training runs. Each model adds its own, with the values of the paper as defaults."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ S = TypeVar("S", bound="Settings")
 
 
 def may_be_zero(default: Any) -> Any:
-    """A setting for which 0 makes sense; all other numbers must be positive."""
+    """A setting that may be 0. All other numbers must be positive."""
     return field(default=default, metadata={"may be zero": True})
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What every model has.
+    """Settings of all models.
 
     Attributes
     ----------
@@ -87,25 +87,25 @@ class Settings:
 
 
 def _convert(entry: Field[Any], value: Any, kind: Any) -> Any:
-    """The value in the type of its field, or an error that says what was wanted."""
+    """Convert a value to the type of its field, or raise `InputError`."""
     name = entry.name
     if get_origin(kind) is Literal:
         if value not in get_args(kind):
-            raise InputError("unknown-choice", f"{name} must be one of {', '.join(get_args(kind))}, but is {value!r}.")
+            raise InputError("unknown-choice", f"{name} must be one of {', '.join(get_args(kind))}, got {value!r}.")
         return value
     if get_origin(kind) is tuple:
         if not isinstance(value, (list, tuple)) or not value:
-            raise InputError("wrong-type", f"{name} must be a list of numbers, but is {value!r}.")
+            raise InputError("wrong-type", f"{name} must be a list of numbers, got {value!r}.")
         return tuple(_convert(entry, part, get_args(kind)[0]) for part in value)
     if kind is bool:
         if not isinstance(value, bool):
-            raise InputError("wrong-type", f"{name} must be true or false, but is {value!r}.")
+            raise InputError("wrong-type", f"{name} must be true or false, got {value!r}.")
         return value
     from_zero = "may be zero" in entry.metadata
     number = fits(value, float)
     if not number or (kind is int and value != int(value)) or value < 0 or (value == 0 and not from_zero):
         wanted = "a whole number" if kind is int else "a number"
         raise InputError(
-            "out-of-range", f"{name} must be {wanted} {'from' if from_zero else 'above'} 0, but is {value!r}."
+            "out-of-range", f"{name} must be {wanted} {'from' if from_zero else 'above'} 0, got {value!r}."
         )
     return kind(value)

@@ -1,4 +1,4 @@
-"""One trainer for every model: batches, checkpoints, resuming exactly; all else is a `Callback`.
+"""The trainer of all models: batches, checkpoints and exact resumption. Everything else is a `Callback`.
 
 A run is a folder: ``checkpoint.safetensors`` (the last good state), ``log.jsonl`` (losses and evaluations, one line
 each), ``samples/`` (pictures) and ``tensorboard/``. Every random number is a function of the seed and the step, or
@@ -32,31 +32,31 @@ from .data import Data
 from .models import MODELS, Diverged, Model
 from .seeds import INITIAL, NOISE, ORDER, derive_seed
 
-#: Settings that may differ when a run is resumed: they change how far it goes and what it tells, not its numbers.
+#: Settings that may differ when a run is resumed: they change its length and its output, but not its numbers.
 MAY_CHANGE = ("steps", "log_every", "evaluate_every", "checkpoint_every")
 
 
 class Trainer:
-    """Trains the model ``name`` on ``data`` and writes what comes of it to the folder ``out``.
+    """Train the model ``name`` on ``data`` and write the results to the folder ``out``.
 
     Parameters
     ----------
     name
         One of `MODELS`.
     data
-        What to train on.
+        Training data.
     out
-        The folder of the run.
+        Folder of the run.
     settings
-        Settings other than the defaults.
+        Settings that differ from the defaults.
     rng
-        What all randomness comes from. Its seed is written to the checkpoint; a run that is resumed has its own.
+        Source of all randomness. Its seed is written to the checkpoint, and a resumed run uses the seed in there.
     resume
-        Continue the run in ``out``, if there is one. Without it a folder with a run is left alone, with an error.
+        Continue the run in ``out`` if there is one. Otherwise a folder with a run raises `InputError`.
     device
-        By default a GPU if there is one.
+        By default a GPU if available.
     callbacks
-        Told of what happens, after the log of the run.
+        Called after the log of the run.
     """
 
     def __init__(
@@ -92,8 +92,8 @@ class Trainer:
         if self.settings.batch_size > len(data.rows):
             raise InputError(
                 "too-few-rows",
-                f"A batch has {self.settings.batch_size} rows, but {data.name} has {len(data.rows)}.",
-                "Give a smaller {batch_size}.",
+                f"A batch has {self.settings.batch_size} rows, but {data.name} has {len(data.rows)} rows.",
+                "Use a smaller {batch_size}.",
                 batch_size=...,
             )
         shapes = MODELS[name].shapes(self.settings, data.pixels, data.classes)
@@ -113,7 +113,7 @@ class Trainer:
             if facts["device"] != self.device.type:
                 raise InputError(
                     "training-run-differs",
-                    f"The run was made on {facts['device']}, and goes on exactly only there, not on "
+                    f"The run was started on {facts['device']} and can be resumed exactly only there, not on "
                     f"{self.device.type}.",
                 )
             with checkpoints.naming_damage(self.path):
@@ -123,7 +123,7 @@ class Trainer:
 
     @property
     def path(self) -> Path:
-        """The checkpoint."""
+        """Path of the checkpoint."""
         return self.out / "checkpoint.safetensors"
 
     def run(self, progress: ProgressLike = None) -> Model[Any]:
@@ -158,7 +158,7 @@ class Trainer:
                     self._stop_if_asked(stop_here)
 
     def _stop_if_asked(self, stop_here: Callable[[], None]) -> None:
-        """Save what there is before Ctrl-C or SIGTERM ends the run."""
+        """Save a checkpoint before Ctrl-C or SIGTERM ends the run."""
         try:
             stop_here()
         except KeyboardInterrupt as stop:
@@ -175,7 +175,7 @@ class Trainer:
             if not try_lock(file):
                 raise InputError(
                     "training-run-in-use",
-                    f"Process {file.read(20).strip() or '(unknown)'} is training in {self.out}. Wait for its end, or "
+                    f"Process {file.read(20).strip() or '(unknown)'} is training in {self.out}. Wait until it ends, or "
                     "choose another folder.",
                 )
             file.truncate(0)
@@ -184,13 +184,14 @@ class Trainer:
             there = checkpoints.read_run(self.path)[1]["step"] if self.path.exists() else None
             if there != self._found_step:
                 raise InputError(
-                    "training-run-changed", f"{self.out} has been trained in since this run was opened. Open it again."
+                    "training-run-changed",
+                    f"{self.out} was trained by another process since this run was opened. Open it again.",
                 )
             yield
             self._found_step = self.step
 
     def train_step(self) -> dict[str, Tensor]:
-        """Take the next step and return the losses."""
+        """Perform the next step and return the losses."""
         rows = self.data.rows[self.batch_rows(self.step)].to(self.device)
         try:
             losses = self.model.step(self.step + 1, rows, self.rng)
@@ -204,18 +205,18 @@ class Trainer:
         return losses
 
     def batch_rows(self, step: int) -> Tensor:
-        """Which rows of the data a step has: each epoch goes through all of them in an order of its own."""
+        """Row numbers of the batch of a step. Each epoch visits all rows in a different order."""
         size, n = self.settings.batch_size, len(self.data.rows)
         epoch, position = divmod(step, n // size)
         return _epoch_order(self.seed, epoch, n)[position * size : (position + 1) * size]
 
     def log(self, scalars: Mapping[str, float]) -> None:
-        """Tell callbacks numbers of this step."""
+        """Pass scalars of this step to the callbacks."""
         for callback in self.callbacks:
             callback.on_log(self, scalars)
 
     def save_checkpoint(self) -> None:
-        """Write the state of this step, in the place of the one before."""
+        """Write a checkpoint of this step, which replaces the previous one."""
         tensors, facts = checkpoints.collect_state(self.model.networks, self.model.optimisers)
         data = {key: getattr(self.data, key) for key in ("name", "shape", "classes", "digest")}
         facts |= {"model": self.name, "settings": self.settings.as_dict(), "seed": self.seed, "step": self.step}
@@ -224,7 +225,7 @@ class Trainer:
 
 
 def _find_device(name: str | None) -> torch.device:
-    """The device to train on: as it was named, or else a GPU if there is one."""
+    """The device to train on: the given one, or a GPU if available."""
     if name is None:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
@@ -233,7 +234,7 @@ def _find_device(name: str | None) -> torch.device:
         torch.rand(1, generator=torch.Generator(device), device=device).item()
     except (RuntimeError, AssertionError, NotImplementedError, TypeError) as error:
         raise InputError(
-            "unknown-device", f"There is no device {name!r} here to train on.", "Leave {device} out.", device=...
+            "unknown-device", f"Device {name!r} is not available.", "Leave {device} out.", device=...
         ) from error
     return device
 
@@ -249,31 +250,31 @@ def _check_memory(shapes: Mapping[str, torch.Size]) -> None:
     if need > free:
         raise InputMemoryError(
             "not-enough-memory",
-            f"The networks take {need / 1e9:.3g} GB, but {free / 1e9:.3g} GB are free.",
+            f"The networks need {need / 1e9:.3g} GB, but {free / 1e9:.3g} GB are free.",
             "Choose smaller layers.",
         )
 
 
 def _settings_to_resume(
-    facts: Mapping[str, Any], given: dict[str, Any], name: str, data: Data, seed: int
+    facts: checkpoints.RunFacts, given: Mapping[str, Any], name: str, data: Data, seed: int
 ) -> dict[str, Any]:
-    """The settings of the run to be resumed, with those that may change."""
+    """Settings of the run to resume, with those changes that are allowed."""
     there = facts["data"]
     if (facts["model"], there["digest"]) != (name, data.digest):
         raise InputError(
             "training-run-differs",
-            f"The run is of {facts['model']} on {there['name']}, and cannot go on as {name} on {data.name}.",
+            f"The run is of {facts['model']} on {there['name']}, and cannot be resumed as {name} on {data.name}.",
         )
     if seed != facts["seed"]:
         raise InputError(
-            "training-run-differs", f"The run has seed {facts['seed']}, and cannot go on with seed {seed}."
+            "training-run-differs", f"The run has seed {facts['seed']}, and cannot be resumed with seed {seed}."
         )
     stored = dict(facts["settings"])
-    asked = MODELS[name].settings_class.from_mapping(stored | given).as_dict()
+    asked = MODELS[name].settings_class.from_mapping({**stored, **given}).as_dict()
     changed = [key for key in given if asked[key] != stored[key] and key not in MAY_CHANGE]
     if changed:
         key = changed[0]
         raise InputError(
-            "training-run-differs", f"The run has {key}={stored[key]}, and cannot go on with {key}={asked[key]}."
+            "training-run-differs", f"The run has {key}={stored[key]}, and cannot be resumed with {key}={asked[key]}."
         )
     return asked

@@ -114,7 +114,7 @@ def _storage(sample: Any, stem: Path) -> tuple[Path, Any]:
     import numpy as np
 
     from ..data.arrays import as_array
-    from ..data.frames import is_frame
+    from ..data.formats.frames import is_frame
 
     if is_frame(sample):
         import narwhals as nw

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from .._util.extras import extra
-from ..data.frames import is_frame
+from ..data.formats.frames import is_frame
 from ..twosample import TwoSampleResult, two_sample_test
 
 extra("sklearn", group="sklearn", what="tellapart.integrations.sklearn")
@@ -61,7 +61,7 @@ class TwoSampleTest(SelectorMixin, BaseEstimator):
         Class labels. X is the sample of the first label and Y that of the second.
     n_features_in_ : int
         Number of features seen during `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the features seen during `fit`, if the data have column names.
 
     Examples

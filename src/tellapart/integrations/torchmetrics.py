@@ -215,7 +215,7 @@ class KernelDistance(Metric):
 
 
 @dataclass(frozen=True)
-class MomentSums:
+class SumsOfMoments:
     """The fields of `Sums` that the formulas need, for samples whose rows are not kept."""
 
     m: int
@@ -237,7 +237,7 @@ class MomentSums:
     pooled_rows: Tensor
 
 
-def sums_from_moments(x: Tensor, y: Tensor) -> MomentSums:
+def sums_from_moments(x: Tensor, y: Tensor) -> SumsOfMoments:
     """Compute the sums of MATHS §0 from Σψψᵀ of both samples, where ψ = (φ, |φ|², 1) and k(x, y) = φ(x)·φ(y).
 
     With S = Σφ, a row sum of K̃xx is φ·Sx - |φ|², and a row sum of Kxy is φ·Sy. Both are linear in ψ.
@@ -253,7 +253,7 @@ def sums_from_moments(x: Tensor, y: Tensor) -> MomentSums:
     to_y, to_x = torch.cat([sum_y, none, none]), torch.cat([sum_x, none, none])
     both = torch.cat([sum_x + sum_y, minus, none])
     sxx, syy, sxy = sum_x @ sum_x - trace_x, sum_y @ sum_y - trace_y, sum_x @ sum_y
-    return MomentSums(
+    return SumsOfMoments(
         m,
         n,
         sxx,

@@ -1,8 +1,8 @@
-"""Choosing a kernel: bandwidths from a grid, gradient ascent, a closed-form witness; and which rows to learn from."""
+"""Choosing a kernel by a grid of bandwidths, gradient ascent or a closed-form witness; splits of rows."""
 
 from .ascent import Criterion, History
 from .bandwidths import Selection, default_bandwidths, median_bandwidth, select_bandwidth
-from .fitting import Settings, fit_kernel
+from .fitting import LearningSettings, fit_kernel
 from .splits import Split, split_rows
 from .starts import NAMES
 
@@ -10,8 +10,8 @@ __all__ = [
     "NAMES",
     "Criterion",
     "History",
+    "LearningSettings",
     "Selection",
-    "Settings",
     "Split",
     "default_bandwidths",
     "fit_kernel",

@@ -22,7 +22,7 @@ from ..stats.pvalues import attainable_level, critical_value, normal_quantile
 
 Criterion = Literal["t", "power", "mmd"]
 
-#: Relabellings that give the threshold of the criterion "power".
+#: Number of permutations that determine the threshold of the criterion "power".
 _DRAWS = 99
 #: Factors of the first bandwidth that are tried before learning begins.
 _FACTORS = tuple(2.0**k for k in range(-6, 7))
@@ -30,26 +30,26 @@ _FACTORS = tuple(2.0**k for k in range(-6, 7))
 
 @dataclass
 class History:
-    """What happened while a kernel was learned, one entry for each time the held-out rows were looked at.
+    """History of the learning of a kernel, with one entry for each evaluation on the held-out rows.
 
     Attributes
     ----------
     step
         The step of each entry, counted from 0.
     training, validation
-        The criterion: the mean over the batches since the entry before, and on the held-out rows.
+        The criterion: mean over the batches since the previous entry, and value on the held-out rows.
     score
-        What the held-out rows say of the power of the test: (MMD² - c)/√V+ with the threshold c of a normal null
-        (for the criterion ``"mmd"``, MMD²). The kernel returned is the one where this is largest: on few rows t
-        alone is often large by chance for kernels that see nothing.
+        Estimate of the power of the test on the held-out rows: (MMD² - c)/√V+ with the threshold c of a normal null
+        (MMD² for the criterion ``"mmd"``). The returned kernel has the largest score. With few rows, t alone is often
+        large by chance for kernels that detect no difference.
     replaced
-        The share of those batches in which V was below V2, so that t was U/√V2.
+        The share of batches in which V was below V2, so that t was U/√V2.
     best_step
-        Where the kernel returned was found.
+        Step of the returned kernel.
     restart
-        Which of the restarts it came from.
+        Number of the restart that gave the returned kernel.
     table
-        For kernels that are chosen rather than climbed to (``"rbf"``, ``"witness"``): what was known of each choice.
+        For kernels that are selected without gradient ascent (``"rbf"``, ``"witness"``): the scores of all choices.
     """
 
     criterion: str
@@ -64,11 +64,11 @@ class History:
 
     @property
     def best(self) -> float:
-        """The score of the kernel returned."""
+        """Score of the returned kernel."""
         return max(self.score)
 
 
-class Evaluation(NamedTuple):
+class CriterionValue(NamedTuple):
     """The criterion, the score (see `History`), whether V was replaced by V2, and whether both are 0."""
 
     value: Tensor
@@ -78,7 +78,7 @@ class Evaluation(NamedTuple):
 
 
 class Ascent:
-    """One ascent: a kernel, its training and held-out rows, and its history."""
+    """A gradient ascent: a kernel, its training and held-out rows, and its history."""
 
     train: list[Tensor]
     held_out: list[Tensor]
@@ -92,7 +92,7 @@ class Ascent:
         self._labels: dict[tuple[int, int], Tensor] = {}
 
     def scan(self) -> None:
-        """Multiply the bandwidth by powers of 2, and leave it where the score on the training rows is best.
+        """Choose the bandwidth, times powers of 2, with the best score on the training rows.
 
         Not so small that most points see no other: what such a kernel says hangs on a pair or two, and tests with
         it are hardly tests, since almost all permutations give the same value.
@@ -112,13 +112,13 @@ class Ascent:
             parameter.copy_(first + math.log(_FACTORS[best]))
 
     def _neighbours(self, X: Tensor, Y: Tensor) -> float:
-        """How many others a point sees: the mean sum of a row of the kernel matrix, without the point itself."""
+        """Effective number of neighbors: the mean row sum of the kernel matrix without its diagonal."""
         rows = torch.cat([X[:100], Y[:100]])
         K = self.kernel(rows)
         return float((K.sum() - K.diagonal().sum()) / len(rows)) * (len(X) + len(Y)) / len(rows)
 
     def disturb(self) -> None:
-        """Move every parameter a little."""
+        """Perturb every parameter slightly."""
         with torch.no_grad():
             for parameter in self.kernel.parameters():
                 if parameter.requires_grad:
@@ -127,7 +127,7 @@ class Ascent:
                     parameter.add_(noise, alpha=0.3 * size)
 
     def ascend(self, steps: int, learning_rate: float, batch_size: int | None, patience: int) -> Iterator[int]:
-        """Adam on batches; look at the held-out rows after each pass; end with the best kernel seen there."""
+        """Run Adam on batches, evaluate on the held-out rows after each pass, and keep the best kernel."""
         parameters = [p for p in self.kernel.parameters() if p.requires_grad]
         optimiser = torch.optim.Adam(parameters, lr=learning_rate)
         smaller = min(map(len, self.train))
@@ -142,12 +142,12 @@ class Ascent:
             found = self.evaluate(*batch)
             value = found.value
             if found.flat or not value.requires_grad:
-                break  # nothing is left to learn: the samples are separated entirely, or constant
+                break  # the samples are separated completely, or constant
             if not bool(torch.isfinite(value)):
                 raise InputError(
                     "learning-diverged",
                     f"The criterion {self.criterion!r} is {float(value.detach())} at step {step}. Try a lower "
-                    "learning_rate, or larger batches. kernel='witness' does without this criterion.",
+                    "learning_rate, or larger batches. kernel='witness' does not use a criterion.",
                 )
             optimiser.zero_grad()
             (-value).backward()
@@ -167,7 +167,7 @@ class Ascent:
         self.kernel.load_state_dict(state)
 
     def _record(self, step: int, values: list[float], replaced: list[bool]) -> float:
-        """The score on the held-out rows, which is written into the history."""
+        """Compute the score on the held-out rows and add it to the history."""
         with torch.no_grad():
             found = self.evaluate(*self.held_out)
         self.history.step.append(step)
@@ -178,7 +178,7 @@ class Ascent:
         return float(found.score)
 
     def _batches(self, size: int) -> Iterator[list[Tensor]]:
-        """Disjoint batches of shuffled rows, again and again."""
+        """Yield disjoint batches of shuffled rows without end."""
         full = all(len(Z) == size for Z in self.train)
         while True:
             orders = [torch.from_numpy(self.rng.permutation(len(Z))).to(Z.device) for Z in self.train]
@@ -186,22 +186,22 @@ class Ascent:
                 rows = slice(k * size, (k + 1) * size)
                 yield self.train if full else [Z[o[rows]] for Z, o in zip(self.train, orders, strict=True)]
 
-    def evaluate(self, X: Tensor, Y: Tensor) -> Evaluation:
-        """What these rows say of the kernel."""
+    def evaluate(self, X: Tensor, Y: Tensor) -> CriterionValue:
+        """Evaluate the criterion of the kernel on these rows."""
         s = engine.sums(self.kernel, X, Y, squares=self.criterion != "mmd", compute=self.compute)
         if self.criterion == "mmd":
             u = mmd2_from(s)
-            return Evaluation(u, u.detach(), False)
+            return CriterionValue(u, u.detach(), False)
         found = estimate_from(s)
         variance = found.positive_variance
         value = ratio(found.mmd2 - self._threshold(X, Y), variance, s) if self.criterion == "power" else found.t
         with torch.no_grad():
             null_deviation = found.second_order.clamp_min(0).sqrt()
             score = ratio(found.mmd2 - normal_quantile(self.alpha) * null_deviation, variance, s)
-        return Evaluation(value, score, bool(found.replaced), flat=bool((variance <= 0).detach()))
+        return CriterionValue(value, score, bool(found.replaced), flat=bool((variance <= 0).detach()))
 
     def _threshold(self, X: Tensor, Y: Tensor) -> Tensor:
-        """The permutation threshold of MMD², with the gradient of the permutation that gives it (MATHS §7)."""
+        """Permutation threshold of MMD², with the gradient of the permutation that attains it (MATHS §7)."""
         m, n = len(X), len(Y)
         if (m, n) not in self._labels:
             fixed = np.random.default_rng([m, n])
@@ -212,7 +212,7 @@ class Ascent:
 
 
 def _bandwidth(kernel: Kernel) -> Tensor | None:
-    """The parameter that sets the scale of a kernel: its own, or that of the kernel behind its network."""
+    """The parameter for the scale of a kernel: its own, or that of the kernel after its network."""
     for name in ("log_bandwidth", "log_bandwidths"):
         if isinstance(found := getattr(kernel, name, None), Tensor):
             return found

@@ -1,4 +1,4 @@
-"""Choosing the bandwidth of a kernel without a gradient: every bandwidth of a grid in one pass over distances."""
+"""Selection of a bandwidth from a grid, in one pass over the distances."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..stats import nulls
 from ..stats.formulas import block_estimate_from, estimate_from, ratio
 from ..stats.pvalues import attainable_level, check_level, critical_value
 
-#: Rows looked at: the median of a hundred thousand distances is known well enough.
+#: Number of rows for the median: it is accurate enough from a hundred thousand distances.
 _ROWS = 500
 #: Rows whose nearest neighbours are looked for, and the bytes that this may take at a time.
 _NEIGHBOURS_OF, _NEIGHBOURS_BYTES = 200, 2**24
@@ -31,7 +31,7 @@ Criterion = Literal["median", "mmd", "t", "power", "cv", "streaming"]
 
 
 def median_bandwidth(X: Any, Y: Any, *, rng: RNG = None) -> float:
-    """The median distance between two different points of the pooled sample: the usual first guess.
+    """Median distance between two different points of the pooled sample.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def median_bandwidth(X: Any, Y: Any, *, rng: RNG = None) -> float:
 
 
 def median_distance(samples: Sequence[Points], rng: RNG) -> float:
-    """The median distance between points of samples that are checked already."""
+    """`median_bandwidth` without validation of the samples."""
     points = _some_rows(samples, rng)
     unit = float(np.abs(points).max()) or 1.0
     points = points / unit
@@ -129,36 +129,42 @@ def select_bandwidth(
     threads: int | None = None,
     progress: ProgressLike = None,
 ) -> Selection:
-    """Choose a bandwidth by what the data say of each in a grid. Test on other data than it was chosen on.
+    """Select a bandwidth from a grid. Use other data to test.
 
     Parameters
     ----------
-    X, Y
+    X, Y : array-like
         The samples, with at least 4 rows each.
-    bandwidths
-        The grid; by default `default_bandwidths`.
-    criterion
-        ``"t"``: MMD²/√V+, the most powerful test for large samples. ``"power"``: (MMD² - c)/√V+ with the permutation
-        threshold c at level ``alpha``. ``"mmd"``: MMD² itself. ``"cv"``: MMD² across ``folds``, between the witness
-        of the other folds and this one. ``"streaming"``: the ratio of the linear-time estimator of Gretton et al. 2012.
-        ``"median"``: the bandwidth of the grid nearest to the median distance.
-    family
-        The kernel.
-    alpha, permutations
-        For ``"power"``: the level of the test, and how many draws give its threshold.
-    folds
-        For ``"cv"``.
-    rng
-        For what is drawn: rows, permutations and folds.
+    bandwidths : sequence of float, optional
+        The grid. By default `default_bandwidths`.
+    criterion : {"t", "power", "mmd", "cv", "streaming", "median"}
+        ``"t"``: MMD²/√V+, which gives the most powerful test for large samples. ``"power"``: (MMD² - c)/√V+ with the
+        permutation threshold c at level ``alpha``. ``"mmd"``: MMD². ``"cv"``: MMD² between each of the ``folds`` and
+        the others. ``"streaming"``: the ratio of the linear-time estimator of Gretton et al. 2012. ``"median"``: the
+        bandwidth of the grid nearest to the median distance.
+    family : type of Stationary
+        Class of the kernel.
+    alpha : float
+        Level for ``"power"``.
+    permutations : int
+        Number of permutations that determine the threshold for ``"power"``.
+    folds : int
+        Number of folds for ``"cv"``.
+    rng : int, torch.Generator, numpy.random.Generator or None
+        Random numbers for rows, permutations and folds.
     max_memory, threads
-        As for `estimate`. What is in memory of the samples comes on top, once more.
-    progress
-        True, False, None (a bar if standard error is a terminal) or a function of what is done and what is to do.
+        As for `estimate`. Samples in memory are copied once in addition.
+    progress : bool, callable or None
+        True, False, None (a bar if standard error is a terminal), or a function of the work done and the total work.
+
+    Returns
+    -------
+    Selection
 
     Notes
     -----
-    N²/2 distances and as many kernel evaluations for each bandwidth; ``"power"`` makes a second pass with a matrix
-    product for each bandwidth.
+    Takes N²/2 distances and as many kernel evaluations for each bandwidth. ``"power"`` takes a second pass with a
+    matrix product for each bandwidth.
 
     Examples
     --------
@@ -239,7 +245,7 @@ def _across_folds(grid: Grid, X: Tensor, Y: Tensor, folds: int, rng: np.random.G
     m, n = len(X), len(Y)
     if not 2 <= folds <= min(m, n):
         raise InputError(
-            "out-of-range", f"folds must be between 2 and the size of the smaller sample, {min(m, n)}, but is {folds}."
+            "out-of-range", f"`folds` must be between 2 and the size of the smaller sample, {min(m, n)}, got {folds}."
         )
     of_x, of_y = (np.arange(size) * folds // size for size in (m, n))
     order = [torch.from_numpy(rng.permutation(size)) for size in (m, n)]

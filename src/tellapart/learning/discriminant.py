@@ -37,7 +37,7 @@ FEW = 500
 #: Numbers of four bytes for each pair of rows that a choice takes (the matrix, parts of it, a factor, and what the
 #: allocator loses between them), and the end.
 _CHOICE_NUMBERS, _NUMBERS = 8, 8
-#: Bytes for each row that h is made of, where it is evaluated: at 1,024 points at a time in double precision.
+#: Bytes for each row of h during evaluation, at 1,024 points at a time in double precision.
 _BYTES_PER_ROW = 6 * 8 * 1024
 
 
@@ -88,14 +88,14 @@ def fit_witness(
 
 
 def signal_to_noise(h: Tensor, labels: Tensor) -> Tensor:
-    """The difference of the means of each column of ``h``, over its standard error."""
+    """Difference of the means of each column of ``h``, divided by its standard error."""
     a, b = h[labels == 1], h[labels == 0]
     deviation = (a.var(0) / len(a) + b.var(0) / len(b)).sqrt()
     return (a.mean(0) - b.mean(0)) / deviation.clamp_min(torch.finfo(h.dtype).tiny)
 
 
 def _fitting_rows(most: int, numbers: float, compute: Compute) -> int:
-    """Rows whose matrices fit into the memory that the user allows; what happens to be free decides nothing."""
+    """Number of rows whose matrices fit into the memory limit of the user. Free memory has no influence."""
     if compute.automatic:
         return most
     fitting = min(math.isqrt(int(compute.max_memory / (4 * numbers))), compute.max_memory // _BYTES_PER_ROW)
@@ -117,7 +117,7 @@ def _matrix(kernel: Kernel, points: Tensor) -> Tensor:
 
 
 def _coefficients(K: Tensor, labels: Tensor, ridges: Sequence[float]) -> Tensor:
-    """The weights of h for each ridge: a = (K + ridge)⁻¹ (y - b), with the b for which they sum to 0. Changes K."""
+    """Weights of h for each ridge, a = (K + ridge)⁻¹ (y - b), with b such that they sum to 0. Overwrites K."""
     sides = torch.stack([labels, torch.ones_like(labels)], 1)
     columns, diagonal = [], K.diagonal().clone()
     for ridge in ridges:

@@ -29,8 +29,8 @@ _HELD_OUT = 2000
 
 
 @dataclass(frozen=True)
-class Settings:
-    """How a kernel is learned: the options of `fit_kernel`, checked."""
+class LearningSettings:
+    """Options of `fit_kernel`, validated."""
 
     criterion: Criterion = "t"
     alpha: float = 0.05
@@ -45,9 +45,7 @@ class Settings:
     def __post_init__(self) -> None:
         check_level(self.alpha)
         if self.criterion not in ("t", "power", "mmd"):
-            raise InputError(
-                "unknown-choice", f"criterion={self.criterion!r} is not known. Choose 't', 'power' or 'mmd'."
-            )
+            raise InputError("unknown-choice", f"`criterion` must be 't', 'power' or 'mmd', got {self.criterion!r}.")
         if not 0 < self.validation < 1:
             raise InputError("out-of-range", f"validation must be a share between 0 and 1, but is {self.validation!r}.")
         for name in ("steps", "restarts", "patience"):
@@ -59,8 +57,8 @@ class Settings:
             raise InputError("out-of-range", f"batch_size must be at least 4, or None for all rows, but is {size!r}.")
 
     @classmethod
-    def from_mapping(cls, criterion: Criterion, learning: Mapping[str, Any] | None) -> Settings:
-        """Settings from a criterion and some options by name."""
+    def from_mapping(cls, criterion: Criterion, learning: Mapping[str, Any] | None) -> LearningSettings:
+        """Create settings from a criterion and options by name."""
         given = dict(learning or {})
         known = [f.name for f in fields(cls) if f.name != "criterion"]
         odd = next((name for name in given if name not in known), None)
@@ -88,57 +86,62 @@ def fit_kernel(
     threads: int | None = None,
     progress: ProgressLike = None,
 ) -> tuple[Kernel, History]:
-    """Learn the parameters of a kernel by gradient ascent (Adam). Test on other rows than these.
+    """Learn the parameters of a kernel by gradient ascent (Adam). Use other rows to test.
 
     Parameters
     ----------
-    X, Y
-        The rows to learn from, at least 8 of each.
-    kernel
-        Where to start: any kernel with parameters that ask for a gradient. It is copied, not changed. Or a name:
-        ``"ard"`` (a scale for each coordinate; the default), ``"full"`` (a linear map in front of a Gaussian),
-        ``"deep"`` (a network in front of a Gaussian, in the safe form of Liu et al. 2020), ``"rbf"`` (a Gaussian, whose
-        bandwidth is chosen from a grid), ``"witness"`` (h(x) h(y) for the function h with the best signal-to-noise
-        ratio, in closed form: Kübler et al. 2022). The last two do without steps, batches and restarts.
-    criterion
+    X, Y : array-like
+        The rows to learn from, at least 8 of each sample.
+    kernel : str or Kernel
+        A kernel to start from, with parameters that require gradients; it is copied and not changed. Or a name:
+        ``"ard"`` (a scale for each coordinate; the default), ``"full"`` (a linear map before a Gaussian), ``"deep"``
+        (a network before a Gaussian, in the safe form of Liu et al. 2020), ``"rbf"`` (a Gaussian whose bandwidth is
+        selected from a grid), ``"witness"`` (h(x) h(y) for the function h with the largest signal-to-noise ratio, in
+        closed form: Kübler et al. 2022). The last two use no steps, batches or restarts.
+    criterion : {"t", "power", "mmd"}
         ``"t"``: MMD²/√V+. ``"power"``: (MMD² - c)/√V+ with c the threshold at level ``alpha`` of a permutation test
-        whose permutations stay fixed. ``"mmd"``: MMD².
-    alpha
-        The level for ``"power"``.
-    batch_size
-        Rows of each sample in a step; None for all.
-    steps, learning_rate
-        Maximum number of steps of Adam, and its learning rate.
-    validation
-        The share of rows held out, at most 2,000 of each sample. After every pass through the others (at least every
-        20 steps) they are looked at; the kernel returned is the one that had the best `History.score` there.
-    patience
-        Number of evaluations on the held-out rows without improvement after which to stop.
-    restarts
-        How often to start, each time with other batches; from the second time on, from parameters that are
-        disturbed a little. The best on the held-out rows is returned.
-    scan
-        Before learning, multiply the bandwidth of the kernel with powers of 2 and start from the best: a kernel whose
-        bandwidth is off by a factor of a hundred has no gradient to speak of. An `ARD` kernel also starts, if that
-        looks better, from scales by how much each coordinate differs when looked at alone.
-    rng
-        For the split, the batches and the permutations.
+        with fixed permutations. ``"mmd"``: MMD².
+    alpha : float
+        Level for ``"power"``.
+    batch_size : int or None
+        Number of rows of each sample in a step, or None for all.
+    steps : int
+        Maximum number of steps of Adam.
+    learning_rate : float
+        Learning rate of Adam.
+    validation : float
+        Share of rows to hold out, at most 2,000 of each sample. The kernel is evaluated on them after every pass
+        through the other rows, and at least every 20 steps. The returned kernel is the one with the largest
+        `History.score`.
+    patience : int
+        Number of evaluations without improvement after which to stop.
+    restarts : int
+        Number of starts. They use different batches, and all but the first use perturbed initial parameters. The kernel
+        with the largest score is returned.
+    scan : bool
+        First multiply the bandwidth of the kernel by powers of 2 and start from the best one, since gradients vanish
+        if the bandwidth is wrong by orders of magnitude. An `ARD` kernel also starts from scales that are estimated
+        from each coordinate alone, if their score is larger.
+    rng : int, torch.Generator, numpy.random.Generator or None
+        Random numbers for the split, the batches and the permutations.
     max_memory, threads
-        As for `estimate`. The rows themselves come on top, twice: they are kept in memory and split. A witness that
-        is learned within a ``max_memory`` below 1.2 GB is learned from fewer rows (see the notes).
-    progress
-        True, False, None (a bar if standard error is a terminal) or a function of what is done and what is to do.
+        As for `estimate`. The rows are held in memory twice in addition. If ``"witness"`` is learned with a
+        ``max_memory`` below 1.2 GB, it uses fewer rows (see the notes).
+    progress : bool, callable or None
+        True, False, None (a bar if standard error is a terminal), or a function of the work done and the total work.
 
     Returns
     -------
-    kernel, history
-        The learned kernel, and a `History`.
+    kernel : Kernel
+        The learned kernel.
+    history : History
+        Its scores.
 
     Notes
     -----
-    A step costs (2 batch_size)² kernel evaluations, forwards and backwards. ``"witness"`` stores and factors kernel
-    matrices: from at most 4,000 rows it chooses bandwidth and ridge, and from 6,000 it is made. They are fewer,
-    and the witness another one, where you give a ``max_memory`` that they do not fit into (1,200 in 60 MB).
+    A step takes (2 batch_size)² kernel evaluations, forward and backward. ``"witness"`` stores and factorizes kernel
+    matrices: at most 4,000 rows are used to select bandwidth and ridge, and at most 6,000 for the result. These numbers
+    are smaller, and the result is different, if they do not fit into ``max_memory`` (1,200 in 60 MB).
 
     Examples
     --------
@@ -149,16 +152,18 @@ def fit_kernel(
     >>> int(kernel.scales.argmax())
     3
     """
-    settings = Settings(criterion, alpha, batch_size, steps, learning_rate, validation, patience, restarts, scan)
+    settings = LearningSettings(
+        criterion, alpha, batch_size, steps, learning_rate, validation, patience, restarts, scan
+    )
     x, y = (sample.values for sample in as_pair(X, Y, at_least=8))
     with computing(max_memory, progress=progress, threads=threads, title="fit_kernel") as compute:
         return learn_kernel(x, y, kernel, settings, seed_of(rng), compute)
 
 
 def learn_kernel(
-    X: Tensor, Y: Tensor, kernel: Any, settings: Settings, seed: int, compute: Compute
+    X: Tensor, Y: Tensor, kernel: Any, settings: LearningSettings, seed: int, compute: Compute
 ) -> tuple[Kernel, History]:
-    """`fit_kernel` for samples that are checked already."""
+    """`fit_kernel` without validation of the samples."""
     criterion, alpha = settings.criterion, settings.alpha
     if isinstance(kernel, str) and kernel in ("rbf", "witness"):
         return _without_gradient(kernel, X, Y, settings, seed, compute)
@@ -166,7 +171,7 @@ def learn_kernel(
     if not any(p.requires_grad for p in start.parameters()):
         raise InputError(
             "nothing-to-learn",
-            "The kernel has no parameters that ask for a gradient, so that there is nothing to learn.",
+            "The kernel has no parameters that require gradients, so there is nothing to learn.",
         )
     draws = np.random.default_rng(seed)
     train, held_out = _split(X, Y, settings.validation, draws)
@@ -193,7 +198,7 @@ def learn_kernel(
 
 
 def _split(X: Tensor, Y: Tensor, share: float, rng: np.random.Generator) -> tuple[list[Tensor], list[Tensor]]:
-    """Hold out a share of each sample: at least 4 rows, and leave as many; more than `_HELD_OUT` say little more."""
+    """Hold out a share of each sample: at least 4 rows and at most `_HELD_OUT`, leaving at least 4."""
     train, held_out = [], []
     for Z in (X, Y):
         order = torch.from_numpy(rng.permutation(len(Z))).to(Z.device)
@@ -204,7 +209,7 @@ def _split(X: Tensor, Y: Tensor, share: float, rng: np.random.Generator) -> tupl
 
 
 def _better_start(
-    start: ARD, X: Tensor, Y: Tensor, settings: Settings, rng: np.random.Generator, compute: Compute
+    start: ARD, X: Tensor, Y: Tensor, settings: LearningSettings, rng: np.random.Generator, compute: Compute
 ) -> ARD:
     """The kernel as it is or with scales from marginals, whichever does better on each half of the rows when started
     on the other.
@@ -222,9 +227,9 @@ def _better_start(
 
 
 def _without_gradient(
-    name: str, X: Tensor, Y: Tensor, settings: Settings, seed: int, compute: Compute
+    name: str, X: Tensor, Y: Tensor, settings: LearningSettings, seed: int, compute: Compute
 ) -> tuple[Kernel, History]:
-    """Kernels that are chosen rather than climbed to."""
+    """Kernels that are selected without gradient ascent."""
     if name == "witness":
         witness, table = fit_witness(X, Y, np.random.default_rng(seed), compute)
         best = float(table["ratio"].max())

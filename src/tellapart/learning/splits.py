@@ -1,4 +1,4 @@
-"""Which rows to learn from and which to test."""
+"""Splits of rows into those to learn from and those to test."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LEARNED, _TESTED, _DRAWS = 8, 2, 100
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Row numbers of the two samples: those to learn from and those to test. No row is in both."""
+    """Disjoint row numbers of the two samples: rows to learn from and rows to test."""
 
     train_x: Indices
     train_y: Indices
@@ -29,7 +29,7 @@ class Split:
     test_y: Indices
 
     def swapped(self) -> Split:
-        """Learn from what was tested, and test what was learned from."""
+        """Exchange the rows to learn from and the rows to test."""
         return Split(self.test_x, self.test_y, self.train_x, self.train_y)
 
     def to_dict(self) -> dict[str, list[int]]:
@@ -56,24 +56,24 @@ def split_rows(
 
     Parameters
     ----------
-    m, n
-        How many rows there are.
-    train
-        The share of each sample to learn from; or the row numbers in X and in Y to learn from, all others being
-        tested; or a `Split`, which is checked.
-    groups
-        A label for each row of X and then of Y: whole groups are learned from or tested.
-    strata
-        A label for each row likewise: the share is taken within every stratum. Of strata with few rows, the same
-        ones are learned from in both samples.
-    equal
-        A number for each row likewise, where rows occur in both samples: rows of one number are learned from or tested
-        together. Such a split does not ask which sample a row is of, so that it leaves about a share of each.
-    equal_groups
-        Take the share among the groups of every size. Only for tests that exchange groups of equal size: both parts
-        then have the same sizes of groups, and a chance difference in these would be found again where it was learned.
-    rng
-        For a share: a seed or a generator.
+    m, n : int
+        Numbers of rows.
+    train : float, pair of sequences of int, or Split
+        Share of each sample to learn from; or the row numbers in X and in Y to learn from, so that all others are
+        tested; or a `Split`, which is validated.
+    groups : array, optional
+        A label for each row of X and then of Y. Groups are not divided.
+    strata : array, optional
+        A label for each row of X and then of Y. The share is taken within every stratum. If strata have few rows, the
+        same strata are learned from in both samples.
+    equal : array, optional
+        A number for each row of X and then of Y, if rows occur in both samples. Rows with the same number are not
+        divided. This split does not depend on the sample of a row, so it takes the share of each sample approximately.
+    equal_groups : bool
+        Take the share among the groups of each size, for tests that exchange groups of equal size only: otherwise a
+        random difference in sizes would affect both parts.
+    rng : int, torch.Generator, numpy.random.Generator or None
+        Random numbers, if ``train`` is a share.
 
     Examples
     --------
@@ -132,7 +132,7 @@ def _draw_split(
 def _draw_together(
     m: int, share: float, units: Indices, strata: np.ndarray[Any, Any] | None, rng: np.random.Generator
 ) -> Split:
-    """A split of units, each of which is rows of one or both samples."""
+    """Split units, each of which consists of rows of one or both samples."""
     _check_share(share)
     _, first, unit, sizes = np.unique(units, return_index=True, return_inverse=True, return_counts=True)
     classes = _classes(sizes, None if strata is None else strata[first])
@@ -174,7 +174,7 @@ def _rows(rows: Sequence[int] | Indices, size: int, name: str) -> Indices:
     found = found.astype(np.int64)
     if len(np.unique(found)) < len(found) or (len(found) and not 0 <= found.min() <= found.max() < size):
         raise InputError(
-            "invalid-row-numbers", f"The rows of {name} to learn from must be different numbers from 0 to {size - 1}."
+            "invalid-row-numbers", f"The rows of {name} to learn from must be distinct integers from 0 to {size - 1}."
         )
     return found
 
@@ -186,7 +186,7 @@ def _check_split(split: Split, m: int, n: int, groups: np.ndarray[Any, Any] | No
             raise InputError(
                 "too-few-rows",
                 f"The split leaves {len(train)} rows of {name} to learn from and {len(test)} to test, but {_LEARNED} "
-                f"and {_TESTED} are needed. Give more rows, or a fixed kernel to mmd_test, which needs no split.",
+                f"and {_TESTED} are needed. Use more rows, or mmd_test with a fixed kernel, which needs no split.",
             )
     if groups is not None:
         train = groups[np.concatenate([split.train_x, m + split.train_y])]
@@ -194,5 +194,5 @@ def _check_split(split: Split, m: int, n: int, groups: np.ndarray[Any, Any] | No
         if len(shared):
             raise InputError(
                 "group-in-two-parts",
-                f"A group must be learned from or tested, but {shared[0].item()!r} is in both parts.",
+                f"Group {shared[0].item()!r} has rows to learn from and rows to test. A group must lie in one part.",
             )

@@ -1,4 +1,4 @@
-"""Where learning starts: kernels by name, and scales read off single coordinates."""
+"""Initial kernels: by name, and with scales estimated from single coordinates."""
 
 from __future__ import annotations
 
@@ -18,25 +18,23 @@ from .bandwidths import median_distance
 #: Kernels that can be named instead of made.
 NAMES = ("rbf", "ard", "full", "deep", "witness")
 
-#: Rows of each sample that coordinates are looked at on, and pairs of numbers in all, and at a time.
+#: Rows of each sample that coordinates are evaluated on; maximum number of pairs of numbers in all, and at a time.
 _ROWS, _PAIRS, _PAIRS_AT_A_TIME = 500, 2e8, 4e6
 #: Bytes for each pair of rows: squared distances, kernel values, and these in double precision.
 _BYTES = 16
 
 
 def named_kernel(kernel: Any, X: Tensor, Y: Tensor, seed: int) -> Kernel:
-    """The kernel given, or the one named, with a bandwidth that fits the data."""
+    """The kernel that was passed, or the named one with a bandwidth estimated from the data."""
     if not isinstance(kernel, str):
         return as_kernel(kernel)
     if kernel not in NAMES:
         raise InputError(
             "unknown-choice",
-            f"kernel={kernel!r} is not known. Choose one of {', '.join(map(repr, NAMES))}, or give a kernel.",
+            f"`kernel` must be a kernel or one of {', '.join(map(repr, NAMES))}, got {kernel!r}.",
         )
     if kernel == "witness":
-        raise InputError(
-            "unsuitable-kernel", "kernel='witness' is a function that is learned: it has no kernel to start from."
-        )
+        raise InputError("unsuitable-kernel", "kernel='witness' learns a function and has no initial kernel.")
     d = X.flatten(1).shape[1]
     bandwidth = median_distance([X, Y], seed)
     if kernel == "rbf":
@@ -59,7 +57,7 @@ def _identity(d: int) -> MLP:
 
 
 def ard_from_marginals(kernel: ARD, X: Tensor, Y: Tensor, compute: Compute) -> ARD:
-    """The kernel with scales by how much each coordinate differs on its own, in standard deviations of the null.
+    """The kernel with a scale for each coordinate that grows with its own difference, in null standard deviations.
 
     From equal scales, one coordinate in many that differs is hard to find by gradient: at a bandwidth that suits all
     of them together, noise in the others is larger.
@@ -91,7 +89,7 @@ def marginal_z_scores(pooled: Tensor, m: int, compute: Compute) -> Tensor:
     found = []
     pairs = min(_PAIRS_AT_A_TIME, compute.max_memory / (2 * _BYTES))
     count = min(max(int(pairs / N**2), 1), units.shape[1])
-    # Made once: to free large blocks and ask for them again leaves holes that are never filled.
+    # Allocated once: freeing and allocating large blocks repeatedly fragments the memory.
     kinds = torch.float32, torch.float32, torch.float64
     memory = [torch.empty(N * N * count, dtype=kind, device=units.device) for kind in kinds]
     for columns in units.T.split(count):

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from ..stats.permutations import Permutations
 
@@ -53,7 +51,7 @@ class Contrasts:
             norms = np.broadcast_to(norms, (of.count, 1))
         return shares, norms, float(len(strata) - len(sizes))
 
-    def __call__(self, rows: slice) -> Tensor:
+    def __call__(self, rows: slice) -> Array:
         """W for some rows: (rows, permutations · columns), permutations varying slowest."""
         codes, strata = self.permutations.codes(rows), self.permutations.strata
         place = np.zeros(1, int) if strata is None else strata[rows]
@@ -64,24 +62,24 @@ class Contrasts:
             part -= self._shares[k][place]
             part *= self._scale[column]
             parts.append(part)
-        joined = parts[0] if self.columns == 1 else np.stack(parts, axis=2).reshape(len(codes), -1)
-        return torch.from_numpy(joined)
+        return parts[0] if self.columns == 1 else np.stack(parts, axis=2).reshape(len(codes), -1)
 
-    def squares(self, products: Tensor) -> Tensor:
+    def squares(self, products: Array) -> Array:
         """Σ_c (·)² over the columns of each permutation, in float64."""
-        squared = products.double() ** 2
-        return squared.unflatten(-1, (-1, self.columns)).sum(-1) if self.columns > 1 else squared
+        squared: Array = np.square(products, dtype=np.float64)
+        return squared.reshape(*squared.shape[:-1], -1, self.columns).sum(-1) if self.columns > 1 else squared
 
-    def observed(self, products: Tensor) -> Tensor:
+    def observed(self, products: Array) -> Array:
         """The products of the observed labels; of more than two samples, those of the first."""
-        return products[..., self.permutations.observed * self.columns]
+        found: Array = products[..., self.permutations.observed * self.columns]
+        return found
 
     @property
     def width(self) -> int:
         """The number of columns of W."""
         return self.permutations.count * self.columns
 
-    def strata(self, rows: slice) -> Tensor | None:
+    def strata(self, rows: slice) -> Array | None:
         """The strata of some rows; None without strata."""
         strata = self.permutations.strata
-        return None if strata is None else torch.from_numpy(strata[rows])
+        return None if strata is None else strata[rows]

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-import torch
-from torch import Tensor
+from scipy.special import gammainc, gammaincc
 
 from ..data import Points
 from ..engine import Compute
-from ..engine.rows import Size, sum_rows
-from .landmarks import GaussianFeatures, inverse_root
+from ..engine.rows import Size, add_at, as_matrix, sum_rows, take_matrix
+from .landmarks import GaussianFeatures, inverse_root, lower_median, squared_distances
 from .plan import FeaturePlan
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
@@ -26,6 +25,8 @@ _TAIL = 0.025
 FARTHEST = math.sqrt(2)
 #: The logarithm of the smallest probability that is given.
 _LEAST = -690.0
+#: Squared distances below this share of the squares of both rows are rounding: the rows are equal.
+_EQUAL = 1e-13
 _BLOCK = 1_024
 
 
@@ -79,8 +80,7 @@ class Tail(NamedTuple):
         if shape > 1e6:
             z = (y - shape) / math.sqrt(2 * shape)
             return 0.5 * math.erfc(z if upper else -z)
-        side = torch.special.gammaincc if upper else torch.special.gammainc
-        return float(side(*(torch.tensor(v, dtype=torch.float64) for v in (shape, y))))
+        return float(gammaincc(shape, y) if upper else gammainc(shape, y))
 
 
 class Distance(NamedTuple):
@@ -102,20 +102,23 @@ class MeanFeatures:
 
     plan: FeaturePlan
     kernel: GaussianFeatures
-    root: Tensor
+    root: Array
 
     @classmethod
-    def fit(cls, plan: FeaturePlan, sketch: Tensor, bandwidth: float | None = None) -> MeanFeatures:
+    def fit(cls, plan: FeaturePlan, sketch: Array, bandwidth: float | None = None) -> MeanFeatures:
         """Choose landmarks and the bandwidth from a sketch, scaled as by the plan."""
         Z = plan.scaled(sketch[: max(_LANDMARKS, _MEASURED)])
         if bandwidth is None:
-            apart = torch.pdist(Z[:_MEASURED])
-            bandwidth = float(apart[apart > 0].median()) if bool((apart > 0).any()) else 1.0
-        landmarks = Z[:_LANDMARKS].clone()
-        kernel = GaussianFeatures(landmarks, (bandwidth,), (torch.zeros(len(landmarks)),))
+            some = Z[:_MEASURED].astype(np.float64)
+            norms, pairs = np.square(some).sum(1), np.triu_indices(len(some), 1)
+            squared = squared_distances(some, some)[pairs]
+            apart = squared[squared > _EQUAL * (norms[:, None] + norms)[pairs]]
+            bandwidth = math.sqrt(lower_median(apart)) if len(apart) else 1.0
+        landmarks = Z[:_LANDMARKS].copy()
+        kernel = GaussianFeatures(landmarks, (bandwidth,), (np.zeros(len(landmarks), np.float32),))
         return cls(plan, kernel, inverse_root(kernel.whitening(0)))
 
-    def __call__(self, block: Tensor) -> Tensor:
+    def __call__(self, block: Array) -> Array:
         """The features of some rows."""
         (found,) = self.kernel.features(self.plan.scaled(block), [0])
         return found @ self.root
@@ -132,10 +135,8 @@ def measure_distance(
 ) -> Distance:
     """The MMD of two samples in the scale of features that are fitted already."""
     some = np.sort(rng.permutation(len(points))[: max(_LANDMARKS, _MEASURED)])
-    sketch = points[torch.from_numpy(some)].detach().cpu().flatten(1)
-    sketch = sketch[torch.from_numpy(rng.permutation(len(sketch)))]
-    with torch.no_grad():
-        return find_distance(MeanFeatures.fit(plan, sketch, bandwidth), points, labels, units, compute)
+    sketch = take_matrix(points, some[rng.permutation(len(some))])
+    return find_distance(MeanFeatures.fit(plan, sketch, bandwidth), points, labels, units, compute)
 
 
 def find_distance(
@@ -151,25 +152,24 @@ def find_distance(
     width = len(features.root)
     size = Size(16 * (width + 1) ** 2, 16 * width, 2.0 * width**2)
 
-    def sum_block(where: slice, block: Tensor) -> Tensor:
+    def sum_block(where: slice, block: Array) -> Array:
         F = features(block)
-        F = torch.cat([F, torch.ones(len(F), 1)], 1)
-        parts = [F[torch.from_numpy(labels[where] == k)] for k in (0, 1)]
-        return torch.stack([(part.T @ part).double() for part in parts])
+        F = np.concatenate([F, np.ones((len(F), 1), np.float32)], 1)
+        parts = [F[labels[where] == k] for k in (0, 1)]
+        return np.stack([(part.T @ part).astype(np.float64) for part in parts])
 
     sums = sum_rows(sum_block, points, size, compute)
     rows = sums[:, -1, -1]
     means = sums[:, :-1, -1] / rows[:, None]
     if units is None:
         spread = [
-            (sums[k, :-1, :-1] / rows[k] - torch.outer(means[k], means[k])) / max(float(rows[k]) - 1, 1.0)
-            for k in (0, 1)
+            (sums[k, :-1, :-1] / rows[k] - np.outer(means[k], means[k])) / max(float(rows[k]) - 1, 1.0) for k in (0, 1)
         ]
         S = spread[0] + spread[1]
     else:
         S = _by_unit(features, points, labels, units, means, rows)
     delta = means[1] - means[0]
-    eigenvalues = torch.linalg.eigvalsh((S + S.T) / 2).clamp(min=0)
+    eigenvalues = np.maximum(np.linalg.eigvalsh((S + S.T) / 2), 0)
     traces = (float(eigenvalues.sum()), float((eigenvalues**2).sum()), float((eigenvalues**3).sum()))
     squared = float(delta @ delta) - traces[0]
     along = _along(squared, float(delta @ S @ delta) - traces[1], traces, float(eigenvalues[-1]))
@@ -219,18 +219,17 @@ def _root(tail: Tail, target: float, most: float) -> float:
     return high
 
 
-def _by_unit(
-    features: MeanFeatures, points: Points, labels: Array, units: Array, means: Tensor, rows: Tensor
-) -> Tensor:
+def _by_unit(features: MeanFeatures, points: Points, labels: Array, units: Array, means: Array, rows: Array) -> Array:
     """The covariance of the difference of means from sums over units."""
-    numbers = torch.from_numpy(np.unique(units, return_inverse=True)[1].reshape(-1))
+    numbers = np.unique(units, return_inverse=True)[1].reshape(-1)
     count = int(numbers.max()) + 1
-    totals = torch.zeros(count, means.shape[1])
-    scale = torch.stack([-1 / rows[0], 1 / rows[1]])
+    totals = np.zeros((count, means.shape[1]), np.float32)
+    scale = np.array([-1 / rows[0], 1 / rows[1]])
     for start in range(0, len(points), _BLOCK):
         some = slice(start, min(start + _BLOCK, len(points)))
-        label = torch.from_numpy(labels[some].astype(np.int64))
-        F = features(points[some].detach().cpu().flatten(1))
-        totals.index_add_(0, numbers[some], ((F - means[label].float()) * scale[label][:, None]).float())
-    totals = totals.double()
-    return totals.T @ totals * (count / max(count - 1, 1))
+        label = labels[some]
+        F = features(as_matrix(points[some]))
+        weighted = (F - means[label].astype(np.float32)) * scale[label][:, None]
+        add_at(totals, numbers[some], weighted.astype(np.float32))
+    totals = totals.astype(np.float64)
+    return np.asarray(totals.T @ totals * (count / max(count - 1, 1)))

@@ -11,8 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from .._util import workers
 from ..data import Points
@@ -35,8 +33,8 @@ Array: TypeAlias = "np.ndarray[Any, Any]"
 class Directions(NamedTuple):
     """The forms of one kernel: features times ``directions`` have unit covariance, and ``filters`` weight them."""
 
-    directions: Tensor
-    filters: Tensor
+    directions: Array
+    filters: Array
     skewness: Array
     names: tuple[str, ...]
 
@@ -57,36 +55,35 @@ class FixedTest:
     kernels: tuple[Directions, ...]
 
     @classmethod
-    def fit(cls, sketch: Tensor, layout: Layout, rng: np.random.Generator, compute: Compute) -> FixedTest:
+    def fit(cls, sketch: Array, layout: Layout, rng: np.random.Generator, compute: Compute) -> FixedTest:
         """Fit on a sketch: rows in random order."""
-        with torch.no_grad():
-            plan = FeaturePlan.fit(sketch, len(sketch), layout, (), rng)
-            blocks = list(plan.spectral)
+        plan = FeaturePlan.fit(sketch, len(sketch), layout, (), rng)
+        blocks = list(plan.spectral)
 
-            def sum_block(rows: slice, block: Tensor) -> list[StratifiedSums]:
-                W = torch.zeros(len(block), 1)
-                return [StratifiedSums.of(F, W, None, "full") for _, F in plan.features(block, blocks)]
+        def sum_block(rows: slice, block: Array) -> list[StratifiedSums]:
+            W = np.zeros((len(block), 1), np.float32)
+            return [StratifiedSums.of(F, W, None, "full") for _, F in plan.features(block, blocks)]
 
-            size = Size(
-                8 * sum(block.width**2 for block in blocks),
-                24 * max((block.width for block in blocks), default=1),
-                2.0 * sum(block.width**2 for block in blocks),
-            )
-            sums: list[StratifiedSums] = (
-                sum_rows(sum_block, sketch, size, replace(compute, progress=None)) if blocks else []
-            )
+        size = Size(
+            8 * sum(block.width**2 for block in blocks),
+            24 * max((block.width for block in blocks), default=1),
+            2.0 * sum(block.width**2 for block in blocks),
+        )
+        sums: list[StratifiedSums] = (
+            sum_rows(sum_block, sketch, size, replace(compute, progress=None)) if blocks else []
+        )
 
-            def find_directions(task: tuple[FeatureBlock, StratifiedSums]) -> Directions:
-                block, part = task
-                whitening = plan.spectral[block].similarities.whitening(block.index)
-                form = spectral_forms(*part.close(), plan.rows, _ONE, whitening)
-                if form is None:
-                    return Directions(torch.empty(0, 0), torch.empty(0, 0), np.empty(0), ())
-                # Single precision halves the file. Once they are fixed, nearby directions serve as well.
-                return Directions(form.directions.float(), form.filters, form.skewness, tuple(form.names))
+        def find_directions(task: tuple[FeatureBlock, StratifiedSums]) -> Directions:
+            block, part = task
+            whitening = plan.spectral[block].similarities.whitening(block.index)
+            form = spectral_forms(*part.close(), plan.rows, _ONE, whitening)
+            if form is None:
+                return Directions(np.empty((0, 0)), np.empty((0, 0)), np.empty(0), ())
+            # Single precision halves the file. Once they are fixed, nearby directions serve as well.
+            return Directions(form.directions.astype(np.float32), form.filters, form.skewness, tuple(form.names))
 
-            with workers.pool(compute.threads) as pool:
-                directions = list(pool.map(find_directions, list(zip(blocks, sums, strict=True))))
+        with workers.pool(compute.threads) as pool:
+            directions = list(pool.map(find_directions, list(zip(blocks, sums, strict=True))))
         return cls(plan, tuple(directions))
 
     @property
@@ -95,7 +92,7 @@ class FixedTest:
         blocks = zip(self.plan.spectral, self.kernels, strict=True)
         return {block: directions for block, directions in blocks if len(directions.names)}
 
-    def leverages(self, points: Points, compute: Compute) -> Array:
+    def leverages(self, points: Points | Array, compute: Compute) -> Array:
         """Σ_j g_j U_ij² of each row and form: (rows, forms) in float32."""
         known = self.directions
         blocks = list(known)
@@ -104,11 +101,11 @@ class FixedTest:
         if not count:
             return leverages
 
-        def write_block(rows: slice, block: Tensor) -> None:
+        def write_block(rows: slice, block: Array) -> None:
             place = 0
             for one, F in self.plan.features(block, blocks):
-                values = (F @ known[one].directions) ** 2 @ known[one].filters.T.float()
-                leverages[rows, place : place + values.shape[1]] = values.numpy()
+                values = (F @ known[one].directions) ** 2 @ known[one].filters.T.astype(np.float32)
+                leverages[rows, place : place + values.shape[1]] = values
                 place += values.shape[1]
 
         width = max(block.width for block in blocks)
@@ -131,34 +128,33 @@ class FixedTest:
         contrasts = Contrasts(pooled.permutations)
         ordered = leverages[pooled.order] if leverages is not None and needs_leverages(contrasts) else None
         scorer = FamilyScorer(contrasts, len(pooled.points), self.plan.transform)
-        with torch.no_grad():
-            known = self.directions
-            products, sums = self._sum(pooled.points, contrasts, ordered, compute)
-            bias = {} if ordered is None else self._find_bias(contrasts, products.pop().numpy())
-            forms = _make_forms(known, products, contrasts, compute)
-            scored = []
-            for family in self.plan.families:
-                if isinstance(family, SpectralFamily):
-                    own = {block: forms[block] for block in family.blocks if block in forms}
-                    score = family.score_forms(scorer, by_index(own), by_index({b: bias[b] for b in own if b in bias}))
-                else:
-                    score = family.score(scorer, {block.index: sums[block].close() for block in family.blocks})
-                scored.append((family, score))
-            return combine_families(scored, scorer)
+        known = self.directions
+        products, sums = self._sum(pooled.points, contrasts, ordered, compute)
+        bias = {} if ordered is None else self._find_bias(contrasts, products.pop())
+        forms = _make_forms(known, products, contrasts, compute)
+        scored = []
+        for family in self.plan.families:
+            if isinstance(family, SpectralFamily):
+                own = {block: forms[block] for block in family.blocks if block in forms}
+                score = family.score_forms(scorer, by_index(own), by_index({b: bias[b] for b in own if b in bias}))
+            else:
+                score = family.score(scorer, {block.index: sums[block].close() for block in family.blocks})
+            scored.append((family, score))
+        return combine_families(scored, scorer)
 
     def _sum(
         self, points: Points, contrasts: Contrasts, leverages: Array | None, compute: Compute
-    ) -> tuple[list[Tensor], dict[FeatureBlock, StratifiedSums]]:
+    ) -> tuple[list[Array], dict[FeatureBlock, StratifiedSums]]:
         """C = FᵀW of kernels (and last, of leverages), and G and C of all other blocks."""
         plan, kernels = self.plan, list(self.directions)
         others = [block for block in plan.blocks if block not in plan.spectral]
 
-        def sum_block(rows: slice, block: Tensor) -> tuple[list[Tensor], list[StratifiedSums]]:
+        def sum_block(rows: slice, block: Array) -> tuple[list[Array], list[StratifiedSums]]:
             W, strata = contrasts(rows), contrasts.strata(rows)
             features = [F for _, F in plan.features(block, kernels)]
             if leverages is not None:
-                features.append(torch.from_numpy(leverages[rows]))
-            products = [(F.T @ W).double() for F in features]
+                features.append(leverages[rows])
+            products = [(F.T @ W).astype(np.float64) for F in features]
             return products, [StratifiedSums.of(F, W, strata, one.gram) for one, F in plan.features(block, others)]
 
         columns = contrasts.width
@@ -196,14 +192,14 @@ class FixedTest:
 
 
 def _make_forms(
-    known: Mapping[FeatureBlock, Directions], products: Sequence[Tensor], contrasts: Contrasts, compute: Compute
+    known: Mapping[FeatureBlock, Directions], products: Sequence[Array], contrasts: Contrasts, compute: Compute
 ) -> dict[FeatureBlock, SpectralForms]:
     """The forms of kernels from the products of their features with contrasts."""
 
-    def make(task: tuple[Directions, Tensor]) -> SpectralForms:
+    def make(task: tuple[Directions, Array]) -> SpectralForms:
         part, C = task
-        values = (part.filters @ contrasts.squares(part.directions.double().T @ C)).numpy()
-        return SpectralForms(values, part.skewness, list(part.names), part.filters, torch.empty(0))
+        values = part.filters @ contrasts.squares(part.directions.astype(np.float64).T @ C)
+        return SpectralForms(values, part.skewness, list(part.names), part.filters, np.empty((0, 0)))
 
     with workers.pool(compute.threads) as pool:
         made = list(pool.map(make, list(zip(known.values(), products, strict=True))))
@@ -215,8 +211,8 @@ class _OneContrast:
 
     degrees = 1
 
-    def squares(self, products: Tensor) -> Tensor:
-        return products.double() ** 2
+    def squares(self, products: Array) -> Array:
+        return products**2
 
 
 _ONE = _OneContrast()

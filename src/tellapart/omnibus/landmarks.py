@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
-import torch
-from torch import Tensor
+from scipy.linalg.lapack import dtrtri
 
 from .._util.errors import InputError
+
+Array: TypeAlias = "np.ndarray[Any, Any]"
 
 #: Rows of the sketch from which and to which distances are measured, and of those that the largest bandwidth is from.
 _FROM, _TO, _FAR = 200, 4_000, 500
@@ -37,10 +39,10 @@ class SimilarityFeatures(Protocol):
     def widths(self) -> Sequence[int]:
         """The number of landmarks of each kernel."""
 
-    def features(self, Z: Tensor, wanted: Sequence[int]) -> Iterator[Tensor]:
+    def features(self, Z: Array, wanted: Sequence[int]) -> Iterator[Array]:
         """Centred similarities of rows to the landmarks, for the kernels with these numbers."""
 
-    def whitening(self, kernel: int) -> Tensor:
+    def whitening(self, kernel: int) -> Array:
         """The Cholesky factor R of K_LL: the inner product of features k(·, L) R^-ᵀ is the kernel."""
 
 
@@ -48,17 +50,17 @@ class SimilarityFeatures(Protocol):
 class GaussianFeatures:
     """Gaussian similarities to landmarks at several bandwidths, less their mean over the sketch."""
 
-    landmarks: Tensor
+    landmarks: Array
     bandwidths: tuple[float, ...]
-    means: tuple[Tensor, ...] = field(default=())
+    means: tuple[Array, ...] = field(default=())
 
     @classmethod
-    def fit(cls, sketch: Tensor, rows: int, count: int, most: int, width: int) -> GaussianFeatures:
+    def fit(cls, sketch: Array, rows: int, count: int, most: int, width: int) -> GaussianFeatures:
         """Choose bandwidths between the distances of near and of far points.
 
         Parameters
         ----------
-        sketch : Tensor
+        sketch : ndarray
             Rows as distances are computed from them.
         rows : int
             Number of rows of all samples: with more rows than the sketch has, near points are nearer.
@@ -67,16 +69,18 @@ class GaussianFeatures:
         width : int
             Number of columns that vary.
         """
-        landmarks = sketch[:count].clone()
-        distances = torch.cdist(landmarks[:_FROM], sketch[:_TO])
-        near = float(torch.kthvalue(distances, min(6, distances.shape[1]), dim=1).values.median())
+        landmarks = sketch[:count].copy()
+        distances = np.sqrt(squared_distances(landmarks[:_FROM], sketch[:_TO]))
+        nearest = min(6, distances.shape[1]) - 1
+        near = lower_median(np.partition(distances, nearest, axis=1)[:, nearest])
         if rows > _TO:
             near *= (_TO / rows) ** (1 / max(width, 2))
-        far = float(torch.quantile(distances[:, :_FAR].flatten(), 0.95)) or 1.0
+        far = float(np.quantile(distances[:, :_FAR], 0.95)) or 1.0
         near = min(max(near, far / 200), far)
         number = min(most, max(3, 1 + math.ceil(math.log(far / near) / math.log(_STEP))))
         bandwidths = tuple(np.geomspace(near, far, number).tolist())
-        bare = cls(landmarks, bandwidths, tuple(torch.zeros(_count_landmarks(landmarks, b)) for b in bandwidths))
+        counts = _count_landmarks(landmarks, bandwidths)
+        bare = cls(landmarks, bandwidths, tuple(np.zeros(count, np.float32) for count in counts))
         means = (F.mean(0) for F in bare.features(sketch[:CENTRED_ON], range(number)))
         return cls(landmarks, bandwidths, tuple(means))
 
@@ -107,56 +111,75 @@ class GaussianFeatures:
         """The number of landmarks of each bandwidth, which are the first ones."""
         return [len(mean) for mean in self.means]
 
-    def features(self, Z: Tensor, wanted: Sequence[int]) -> Iterator[Tensor]:
+    def features(self, Z: Array, wanted: Sequence[int]) -> Iterator[Array]:
         """Centred similarities of rows to the landmarks, for the bandwidths with these numbers."""
-        squared = self._squared_distances(Z, self.landmarks)
+        squared = squared_distances(Z, self.landmarks)
         for j in wanted:
             mean = self.means[j]
-            yield self._similarities(squared[:, : len(mean)], j).sub_(mean)
+            F = similarities(squared[:, : len(mean)], self.bandwidths[j])
+            F -= mean
+            yield F
 
-    @staticmethod
-    def _squared_distances(Z: Tensor, landmarks: Tensor) -> Tensor:
-        squared = torch.addmm((landmarks**2).sum(1)[None, :], Z, landmarks.T, alpha=-2.0)
-        squared += (Z**2).sum(1)[:, None]
-        return squared.clamp_(min=0)
-
-    def _similarities(self, squared: Tensor, j: int) -> Tensor:
-        # Smaller values would be denormal numbers, which are slow.
-        return torch.mul(squared, -0.5 / self.bandwidths[j] ** 2).clamp_(min=-80).exp_()
-
-    def whitening(self, kernel: int) -> Tensor:
+    def whitening(self, kernel: int) -> Array:
         """The Cholesky factor of K_LL."""
         chosen = self.landmarks[: len(self.means[kernel])]
-        return factorize(self._similarities(self._squared_distances(chosen, chosen), kernel))
+        return factorize(similarities(squared_distances(chosen, chosen), self.bandwidths[kernel]))
 
 
-def inverse_root(factor: Tensor) -> Tensor:
+def squared_distances(Z: Array, landmarks: Array) -> Array:
+    """Squared distances of rows to landmarks, in their precision."""
+    squared = Z @ (-2 * landmarks.T)
+    squared += np.einsum("ij,ij->i", landmarks, landmarks)
+    squared += np.einsum("ij,ij->i", Z, Z)[:, None]
+    found: Array = np.maximum(squared, 0, out=squared)
+    return found
+
+
+def similarities(squared: Array, bandwidth: float) -> Array:
+    """Gaussian similarities."""
+    found: Array = squared * squared.dtype.type(-0.5 / bandwidth**2)
+    # Smaller values would be denormal numbers, which are slow.
+    np.maximum(found, -80, out=found)
+    return np.exp(found, out=found)
+
+
+def lower_median(values: Array) -> float:
+    """The median; of an even number of values, the smaller of the two in the middle.
+
+    >>> lower_median(np.array([4.0, 1.0, 3.0, 2.0]))
+    2.0
+    """
+    middle = (values.size - 1) // 2
+    return float(np.partition(values, middle, axis=None)[middle])
+
+
+def inverse_root(factor: Array) -> Array:
     """R^-ᵀ of a triangular R, such as `SimilarityFeatures.whitening` returns."""
-    unit = torch.eye(len(factor), dtype=factor.dtype)
-    root: Tensor = torch.linalg.solve_triangular(factor, unit, upper=False).T.float()
-    return root
+    root, _ = dtrtri(factor.T, lower=0)
+    inverse: Array = np.triu(root).astype(np.float32, order="C")
+    return inverse
 
 
-def factorize(K: Tensor) -> Tensor:
+def factorize(K: Array) -> Array:
     """The Cholesky factor of a kernel matrix, with as much added to its diagonal as that takes."""
-    K = K.double()
+    K = K.astype(np.float64)
     K = (K + K.T) / 2
-    size = float(K.diagonal().mean().clamp(min=1e-300))
+    size = max(float(K.diagonal().mean()), 1e-300)
     for jitter in (_JITTER, 1e-3, 1e-1):
-        K.diagonal().add_(jitter * len(K) * size)
-        factor: Tensor
-        factor, failed = torch.linalg.cholesky_ex(K)
-        if not failed:
-            return factor
+        K[np.diag_indices_from(K)] += jitter * len(K) * size
+        with suppress(np.linalg.LinAlgError):
+            return np.asarray(np.linalg.cholesky(K))
     raise InputError("indefinite-kernel", "A kernel is not positive semi-definite on the data.")
 
 
-def _count_landmarks(landmarks: Tensor, bandwidth: float) -> int:
-    """How many landmarks a bandwidth uses: a smooth kernel in few dimensions needs few."""
-    few = landmarks[:_RANK_PROBE].double()
-    # Entries near the smallest numbers of float64 keep LAPACK from converging, where many rows are equal.
-    spectrum = torch.linalg.eigvalsh(torch.exp((torch.cdist(few, few) ** 2 * (-0.5 / bandwidth**2)).clamp(min=-80)))
-    rank = int((spectrum > 1e-6 * spectrum[-1]).sum())
-    if 2 * rank >= _RANK_PROBE:
-        return len(landmarks)
-    return min(len(landmarks), max(_MIN_LANDMARKS, _LANDMARKS_PER_RANK * rank))
+def _count_landmarks(landmarks: Array, bandwidths: Sequence[float]) -> list[int]:
+    """How many landmarks each bandwidth uses: a smooth kernel in few dimensions needs few."""
+    few = landmarks[:_RANK_PROBE].astype(np.float64)
+    squared, counts = squared_distances(few, few), []
+    for bandwidth in bandwidths:
+        # Entries near the smallest numbers of float64 keep LAPACK from converging, where many rows are equal.
+        spectrum = np.linalg.eigvalsh(similarities(squared, bandwidth))
+        rank = int((spectrum > 1e-6 * spectrum[-1]).sum())
+        count = len(landmarks) if 2 * rank >= _RANK_PROBE else max(_MIN_LANDMARKS, _LANDMARKS_PER_RANK * rank)
+        counts.append(min(len(landmarks), count))
+    return counts

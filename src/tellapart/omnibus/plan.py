@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from torch import Tensor
 
-from ..kernels import Kernel
 from .families import FAMILIES, Family, FeatureBlock, SpectralFamily
 from .rows import Layout, RowBlock, RowTransform
 from .sketch import Sketch
+
+if TYPE_CHECKING:
+    from ..kernels import Kernel
+
+Array: TypeAlias = "np.ndarray[Any, Any]"
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +38,7 @@ class FeaturePlan:
 
     @classmethod
     def fit(
-        cls, sketch: Tensor, rows: int, layout: Layout, kernels: Sequence[Kernel], rng: np.random.Generator
+        cls, sketch: Array, rows: int, layout: Layout, kernels: Sequence[Kernel], rng: np.random.Generator
     ) -> FeaturePlan:
         """Fit all families on a sketch: rows of the pooled samples in random order."""
         of = Sketch.of(sketch, rows, layout, kernels, rng)
@@ -52,11 +56,11 @@ class FeaturePlan:
         families = [family for family in self.families if isinstance(family, SpectralFamily)]
         return {block: family for family in families for block in family.blocks}
 
-    def scaled(self, rows: Tensor) -> Tensor:
+    def scaled(self, rows: Array) -> Array:
         """Rows as distances are computed from them."""
         return RowBlock(rows, self.transform).scaled
 
-    def features(self, values: Tensor, wanted: Sequence[FeatureBlock]) -> Iterator[tuple[FeatureBlock, Tensor]]:
+    def features(self, values: Array, wanted: Sequence[FeatureBlock]) -> Iterator[tuple[FeatureBlock, Array]]:
         """Features of some rows, one block after the other, in the order of `blocks`."""
         rows = RowBlock(values, self.transform)
         for family in self.families:

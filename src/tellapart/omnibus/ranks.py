@@ -8,8 +8,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-import torch
-from torch import Tensor
+from scipy.special import ndtri
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
@@ -31,27 +30,22 @@ class TiedColumns(NamedTuple):
     ----------
     columns : ndarray of int
         The columns.
-    means, mixing : Tensor
+    means, mixing : ndarray
         (columns, 6) and (columns, 6, 6): subtracted from the cosines, and then multiplied with them.
-    lowest, highest : Tensor
+    lowest, highest : ndarray
         (columns, 6): the range over the sketch, to which other values are clipped.
     """
 
     columns: Array
-    means: Tensor
-    mixing: Tensor
-    lowest: Tensor
-    highest: Tensor
+    means: Array
+    mixing: Array
+    lowest: Array
+    highest: Array
 
-    def __call__(self, cosines: Tensor) -> Tensor:
+    def __call__(self, cosines: Array) -> Array:
         """The functions of some rows, from the cosines of these columns: (rows, columns, 6)."""
-        centred = cosines - self.means
-        mixed = torch.zeros_like(centred)
-        # One number at a time: a matrix product may round a row differently in blocks of another size.
-        for k in range(COSINES):
-            for j in range(k + 1):
-                mixed[..., k] += self.mixing[:, k, j] * centred[..., j]
-        return mixed.clamp_(self.lowest, self.highest)
+        mixed = _mix(cosines - self.means, self.mixing)
+        return np.clip(mixed, self.lowest, self.highest, out=mixed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +96,7 @@ class Ranks:
             and all(len(b) == len(v) + 1 and len(v) > 0 for v, b in zip(self.values, self.below, strict=True))
         )
 
-    def cosines(self, U: Array) -> Tensor:
+    def cosines(self, U: Array) -> Array:
         """The cosines of mid-ranks, orthonormal over the sketch: (rows, d, 6).
 
         Without ties, cosines are orthonormal already. If many rows share a value they are nearly linearly dependent, so
@@ -117,19 +111,21 @@ class Ranks:
     def tied(self) -> TiedColumns:
         """The columns with ties so heavy that cosines have to be orthonormalized."""
         tied = {c: made for c, below in enumerate(self.below) if (made := _orthonormalize(below)) is not None}
-        parts = [torch.from_numpy(np.stack(part)).float() for part in zip(*tied.values(), strict=True)]
-        return TiedColumns(np.array(list(tied), int), *(parts or [torch.empty(0)] * 4))
+        parts = [np.stack(part) for part in zip(*tied.values(), strict=True)]
+        return TiedColumns(np.array(list(tied), int), *(parts or [np.empty(0, np.float32)] * 4))
 
 
-def rank_cosines(U: Array) -> Tensor:
+def rank_cosines(U: Array) -> Array:
     """√2 cos(πku), k = 1 … 6, by Chebyshev's recursion: (rows, d, 6)."""
-    first = torch.cos(torch.from_numpy(U).float().mul_(math.pi))
-    cosines = torch.empty(*U.shape, COSINES)
-    before, now = torch.ones_like(first), first
+    first = U.astype(np.float32)
+    first *= np.float32(math.pi)
+    np.cos(first, out=first)
+    cosines = np.empty((*U.shape, COSINES), np.float32)
+    twice, before, now = 2 * first, np.ones_like(first), first
     for k in range(COSINES):
-        cosines[..., k] = now
-        before, now = now, (2 * first).mul_(now).sub_(before)
-    return cosines.mul_(math.sqrt(2))
+        np.multiply(now, np.float32(math.sqrt(2)), out=cosines[..., k])
+        before, now = now, twice * now - before
+    return cosines
 
 
 def _orthonormalize(below: Array) -> tuple[Array, Array, Array, Array] | None:
@@ -155,14 +151,26 @@ def _orthonormalize(below: Array) -> tuple[Array, Array, Array, Array] | None:
             Q[:, k], mixing[k] = rest / math.sqrt(left), row / math.sqrt(left)
     if least >= _INDEPENDENT:
         return None
-    values = Q / np.sqrt(shares)[:, None]
+    # The range is that of the values as they are computed for rows: rounding, enlarged, is part of it.
+    means, mixing = means.astype(np.float32), mixing.astype(np.float32)
+    values = _mix(rank_cosines((below[1:] + below[:-1])[:, None] / 2) - means, mixing[None])[:, 0]
     return means, mixing, values.min(0), values.max(0)
 
 
-def normal_scores(U: Array, rows: int) -> Tensor:
+def _mix(centred: Array, mixing: Array) -> Array:
+    """Combinations of centred cosines (rows, columns, 6) by the matrix of each column."""
+    mixed = np.zeros_like(centred)
+    # One number at a time: a matrix product may round a row differently in blocks of another size.
+    for k in range(COSINES):
+        for j in range(k + 1):
+            mixed[..., k] += mixing[:, k, j] * centred[..., j]
+    return mixed
+
+
+def normal_scores(U: Array, rows: int) -> Array:
     """Normal quantiles of ranks."""
-    scores: Tensor = torch.special.ndtri(torch.from_numpy(U).clamp(0.5 / rows, 1 - 0.5 / rows))
-    return scores.float()
+    scores: Array = ndtri(np.clip(U, 0.5 / rows, 1 - 0.5 / rows))
+    return scores.astype(np.float32)
 
 
 def orthonormalize_sequentially(G: Array, C: Array, rows: int) -> tuple[Array, Array]:

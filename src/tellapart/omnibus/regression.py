@@ -9,12 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-import torch
-from torch import Tensor
+from scipy.linalg import cho_factor, cho_solve
 
 from ..data import Points, reindex
 from ..engine import Compute
@@ -40,13 +38,13 @@ class Fit(NamedTuple):
 
     Attributes
     ----------
-    coefficients : Tensor
+    coefficients : ndarray
         Of all joint features.
     chance : float
         The variance of its values over training sets.
     """
 
-    coefficients: Tensor
+    coefficients: Array
     chance: float
 
 
@@ -54,29 +52,24 @@ class Fit(NamedTuple):
 class FoldSums:
     """G = FᵀF, c = Fᵀy, Σy² and the number of rows of each fold; ``candidates`` are sets of features."""
 
-    G: Tensor
-    c: Tensor
-    squares: Tensor
-    rows: Tensor
+    G: Array
+    c: Array
+    squares: Array
+    rows: Array
     candidates: tuple[Array, ...]
-    _fitted: dict[frozenset[int], list[Tensor]] = field(default_factory=dict, repr=False)
-
-    @cached_property
-    def _index(self) -> list[Tensor]:
-        return [torch.from_numpy(columns) for columns in self.candidates]
+    _fitted: dict[frozenset[int], list[Array]] = field(default_factory=dict, repr=False)
 
     def fit(self, folds: Iterable[int]) -> Fit:
         """Fit to some folds; features and ridge are chosen by cross-validation over these folds."""
         used = list(folds)
         columns, ridge, residual = self._choose(used)
         G, c, rows = self.G[used].sum(0), self.c[used].sum(0), float(self.rows[used].sum())
-        index = torch.from_numpy(columns)
-        A = G[index][:, index]
-        factor = torch.linalg.cholesky(A + ridge * rows * torch.eye(len(index), dtype=A.dtype))
-        coefficients = torch.zeros(self.G.shape[1], dtype=torch.float64)
-        coefficients[index] = torch.cholesky_solve(c[index][:, None], factor)[:, 0]
+        A = G[np.ix_(columns, columns)]
+        factor = cho_factor(A + ridge * rows * np.eye(len(A)), overwrite_a=True)
+        coefficients = np.zeros(self.G.shape[1])
+        coefficients[columns] = cho_solve(factor, c[columns])
         # Labels of variance σ² around the regression give coefficients β of covariance σ² (A+λ)⁻¹ A (A+λ)⁻¹.
-        spread = torch.cholesky_solve(A, factor)
+        spread = cho_solve(factor, A)
         return Fit(coefficients, residual * float((spread * spread.T).sum()) / rows)
 
     def _choose(self, folds: Sequence[int]) -> Choice:
@@ -91,22 +84,22 @@ class FoldSums:
     def _errors(self, learned: frozenset[int], fold: int) -> Array:
         """Squared errors in a fold, less Σy², of all candidates and ridges, fitted to some others."""
         if learned not in self._fitted:
-            self._fitted[learned] = [self._regressions(index, sorted(learned)) for index in self._index]
+            self._fitted[learned] = [self._regressions(part, sorted(learned)) for part in self.candidates]
         errors = np.empty((len(self.candidates), len(RIDGES)))
-        for kind, (index, B) in enumerate(zip(self._index, self._fitted[learned], strict=True)):
-            G, c = self.G[fold][index][:, index], self.c[fold][index]
-            errors[kind] = ((B * (G @ B)).sum(0) - 2 * (c @ B)).numpy()
+        for kind, (columns, B) in enumerate(zip(self.candidates, self._fitted[learned], strict=True)):
+            G, c = self.G[fold][np.ix_(columns, columns)], self.c[fold][columns]
+            errors[kind] = (B * (G @ B)).sum(0) - 2 * (c @ B)
         return errors
 
-    def _regressions(self, index: Tensor, folds: list[int]) -> Tensor:
+    def _regressions(self, columns: Array, folds: list[int]) -> Array:
         """The coefficients for all ridges, one a column."""
-        A, b = self.G[folds].sum(0)[index][:, index], self.c[folds].sum(0)[index]
-        rows, diagonal = float(self.rows[folds].sum()), A.diagonal().clone()
+        A, b = self.G[folds].sum(0)[np.ix_(columns, columns)], self.c[folds].sum(0)[columns]
+        rows, diagonal = float(self.rows[folds].sum()), A.diagonal().copy()
         coefficients = []
         for ridge in RIDGES:
-            A.diagonal().copy_(diagonal + ridge * rows)
-            coefficients.append(torch.cholesky_solve(b[:, None], torch.linalg.cholesky(A))[:, 0])
-        return torch.stack(coefficients, 1)
+            np.fill_diagonal(A, diagonal + ridge * rows)
+            coefficients.append(cho_solve(cho_factor(A), b))
+        return np.stack(coefficients, 1)
 
 
 def sum_folds(
@@ -118,22 +111,22 @@ def sum_folds(
     for fold in range(count):
         order = np.flatnonzero(folds == fold)
 
-        def sum_block(rows: slice, block: Tensor, y: Array = targets[order]) -> tuple[Tensor, ...]:
-            F, t = features(block), torch.from_numpy(y[rows])
-            return (F.T @ F).double(), F.T.double() @ t, t @ t, torch.tensor(float(len(t)), dtype=torch.float64)
+        def sum_block(rows: slice, block: Array, y: Array = targets[order]) -> tuple[Array, ...]:
+            F, t = features(block), y[rows]
+            return (F.T @ F).astype(np.float64), F.T.astype(np.float64) @ t, t @ t, np.float64(len(t))
 
         sums.append(sum_rows(sum_block, reindex([points], order), size, compute))
-    G, c, squares, rows = (torch.stack(parts) for parts in zip(*sums, strict=True))
+    G, c, squares, rows = (np.stack(parts) for parts in zip(*sums, strict=True))
     return FoldSums(G, c, squares, rows, features.candidates())
 
 
-def predict(features: JointFeatures, points: Points, coefficients: Tensor, compute: Compute) -> Array:
+def predict(features: JointFeatures, points: Points, coefficients: Array, compute: Compute) -> Array:
     """The values of several regressions (columns of ``coefficients``) at all rows: (rows, regressions)."""
     values = np.empty((len(points), coefficients.shape[1]))
-    used = coefficients.float()
+    used = coefficients.astype(np.float32)
 
-    def write_block(rows: slice, block: Tensor) -> None:
-        values[rows] = (features(block) @ used).double().numpy()
+    def write_block(rows: slice, block: Array) -> None:
+        values[rows] = features(block) @ used
 
     size = Size(8, 12 * features.width, 2.0 * features.width * (coefficients.shape[1] + 200))
     # Threads of this process write to different rows of one array.

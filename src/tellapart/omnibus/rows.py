@@ -8,8 +8,6 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from .constants import MAX_COLUMNS, RANK_STEP, SKETCH
 from .ranks import Ranks
@@ -65,11 +63,10 @@ class RowTransform:
     left_out: int = 0
 
     @classmethod
-    def fit(cls, sketch: Tensor, rows: int, layout: Layout) -> RowTransform:
+    def fit(cls, sketch: Array, rows: int, layout: Layout) -> RowTransform:
         """Fit on a sketch of ``rows`` pooled rows."""
-        values = sketch.numpy()
-        centre, scale = values.mean(0, dtype=np.float64), values.std(0, dtype=np.float64)
-        constant = find_constant(values)
+        centre, scale = sketch.mean(0, dtype=np.float64), sketch.std(0, dtype=np.float64)
+        constant = find_constant(sketch)
         varies = ~constant & (scale > 1e-9 * np.abs(centre))
         # A column that is constant except for rounding is scaled to stay near 0, however large its values are.
         scale = np.where(varies, scale, np.maximum(np.abs(centre), 1.0))
@@ -78,7 +75,7 @@ class RowTransform:
         left_out = max(0, len(numeric) - MAX_COLUMNS)
         if left_out:
             numeric = np.sort(numeric[np.argsort(-scale[numeric], kind="stable")[:MAX_COLUMNS]])
-        ranks = Ranks.fit(values[:, numeric], 1 if rows <= SKETCH else RANK_STEP) if len(numeric) else None
+        ranks = Ranks.fit(sketch[:, numeric], 1 if rows <= SKETCH else RANK_STEP) if len(numeric) else None
         return cls(layout, centre, _divisor(scale, varies, layout), numeric, ranks, left_out)
 
     def is_consistent(self) -> bool:
@@ -96,15 +93,15 @@ class RowTransform:
 class RowBlock:
     """A block of rows with the transforms that several families use, each computed once."""
 
-    def __init__(self, values: Tensor, transform: RowTransform) -> None:
+    def __init__(self, values: Array, transform: RowTransform) -> None:
         self.values, self.transform = values, transform
 
     @cached_property
-    def scaled(self) -> Tensor:
+    def scaled(self) -> Array:
         """Centred and scaled values in float32."""
         of = self.transform
-        scaled = np.clip((self.values.numpy() - of.centre) / of.divisor, -_FARTHEST, _FARTHEST)
-        return torch.from_numpy(scaled.astype(np.float32))
+        scaled: Array = (self.values - of.centre) / of.divisor
+        return np.clip(scaled, -_FARTHEST, _FARTHEST, out=scaled).astype(np.float32)
 
     @cached_property
     def ranks(self) -> Array:
@@ -112,7 +109,7 @@ class RowBlock:
         of = self.transform
         if of.ranks is None:
             return np.empty((len(self.values), 0))
-        return of.ranks(self.values.numpy()[:, of.numeric])
+        return of.ranks(self.values[:, of.numeric])
 
 
 def find_constant(values: Array) -> Array:

@@ -9,7 +9,7 @@ import math
 from typing import Any, TypeAlias
 
 import numpy as np
-import torch
+from scipy.special import gammaincc, gammaln, log_ndtr
 
 from .constants import STEEPEST, TAILS, TIE
 
@@ -22,9 +22,9 @@ _MANY, _GRID = 20_000, 1_500
 def gamma_tail(shape: Any, y: Array) -> Array:
     """-log P(Γ(shape) ≥ y), also if that probability is smaller than the smallest number of double precision."""
     a, x = np.broadcast_arrays(np.asarray(shape, float), y)
-    p = torch.special.gammaincc(torch.tensor(a), torch.tensor(x)).numpy()
+    p = gammaincc(a, x)
     with np.errstate(divide="ignore", invalid="ignore"):
-        far = x - (a - 1) * np.log(x) + torch.lgamma(torch.tensor(a)).numpy()
+        far = x - (a - 1) * np.log(x) + gammaln(a)
         tail: Array = np.where(p > 1e-280, -np.log(np.maximum(p, 1e-300)), far)
     return tail
 
@@ -50,7 +50,7 @@ def chi2_tail(q: Array, degrees: float) -> Array:
     array([2.996, 4.605])
     """
     if degrees == 1:
-        tail: Array = -torch.special.log_ndtr(-torch.from_numpy(q).sqrt()).numpy() - math.log(2)
+        tail: Array = -log_ndtr(-np.sqrt(q)) - math.log(2)
         return tail
     return upper_tail(q, degrees, 2 * degrees, math.sqrt(8 / degrees))
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from torch import Tensor
 
 from ..stats.permutations import Permutations
 from .constants import HARMONIC
@@ -118,9 +117,9 @@ class FamilyScorer:
             for column, p, q in zip(described, adjusted, unadjusted, strict=True)
         )
 
-    def find_signs(self, products: Tensor) -> Array:
+    def find_signs(self, products: Array) -> Array:
         """Signs of the observed products with contrasts; 0 with more than two samples."""
-        signs: Array = np.sign(self.contrasts.observed(products).numpy()).astype(int)
+        signs: Array = np.sign(self.contrasts.observed(products)).astype(int)
         return signs if self.contrasts.columns == 1 else np.zeros_like(signs)
 
     def normalize_squares(self, squares: Array) -> Array:

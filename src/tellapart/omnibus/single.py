@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-import torch
 
+from ..engine.rows import add_at
 from ..stats.design import Design
 from ..stats.permutations import NothingToExchange, draw_permutations, find_exchange
 from .constants import HARMONIC, TIE
@@ -113,12 +113,11 @@ class Blocks:
 
     def sums(self, features: Array, strata: Array | None) -> Array:
         """Sums over blocks of features (rows, K), less the means of strata; centred within cells: (blocks, K)."""
-        F = torch.from_numpy(np.ascontiguousarray(features, dtype=np.float64))
-        F = torch.from_numpy(_less_means(F, torch.zeros(len(F), dtype=torch.int64) if strata is None else _t(strata)))
+        F = _less_means(np.asarray(features, np.float64), np.zeros(len(features), int) if strata is None else strata)
         used = self.block >= 0
-        total = torch.zeros(len(self.labels), F.shape[1], dtype=torch.float64)
-        total.index_add_(0, _t(self.block[used]), F[torch.from_numpy(used)])
-        return _less_means(total, _t(self.cells))
+        total = np.zeros((len(self.labels), F.shape[1]))
+        add_at(total, self.block[used], F[used])
+        return _less_means(total, self.cells)
 
     def spreads(self) -> Array:
         """What squares of centred block sums are multiplied by to give variances over permutations: (k, blocks)."""
@@ -128,22 +127,18 @@ class Blocks:
         return np.asarray((counts * (total - counts) / (total * np.maximum(total - 1, 1)))[self.cells].T)
 
 
-def _t(values: Array) -> torch.Tensor:
-    return torch.from_numpy(np.asarray(values, np.int64))
-
-
-def _less_means(F: torch.Tensor, cells: torch.Tensor) -> Array:
-    count = int(cells.max()) + 1 if len(cells) else 1
-    total = torch.zeros(count, F.shape[1], dtype=F.dtype).index_add_(0, cells, F)
-    rows = torch.bincount(cells, minlength=count).clamp(min=1)[:, None]
-    found: Array = (F - (total / rows)[cells]).numpy()
+def _less_means(F: Array, cells: Array) -> Array:
+    total = np.zeros((int(cells.max()) + 1 if len(cells) else 1, F.shape[1]))
+    add_at(total, cells, F)
+    rows = np.maximum(np.bincount(cells, minlength=len(total)), 1)[:, None]
+    found: Array = F - (total / rows)[cells]
     return found
 
 
 def number_features(values: Array) -> Array:
     """Rank cosines of a column of numbers: (rows, 6)."""
     ranks = Ranks.fit(values[:, None])
-    found: Array = ranks.cosines(ranks(values[:, None])).numpy()[:, 0]
+    found: Array = ranks.cosines(ranks(values[:, None]))[:, 0]
     return found
 
 
@@ -197,13 +192,12 @@ class SingleTests:
         """Statistics (statistics, columns, permutations) of some columns for permuted labels (blocks, permutations)."""
         total: Any = 0.0
         for k, part, weight in zip(self.samples, self.parts, self.weights, strict=True):
-            chosen = torch.from_numpy(labels if self.blocks.samples == 2 else (labels == k).view(np.uint8)).float()
-            U = torch.from_numpy(part[columns].astype(np.float32)).flatten(0, 1)
-            total = total + weight * (U @ chosen).square_()
-        squares = total.unflatten(0, (len(columns), -1))
-        forms = torch.from_numpy(self.forms[:, columns].astype(np.float32))
-        found: Array = (forms.unsqueeze(2) @ squares)[..., 0, :].numpy()
-        return found
+            chosen = (labels if self.blocks.samples == 2 else labels == k).astype(np.float32)
+            U = part[columns].astype(np.float32).reshape(-1, part.shape[2])
+            total = total + np.float32(weight) * np.square(U @ chosen)
+        squares = total.reshape(len(columns), -1, labels.shape[1])
+        forms = self.forms[:, columns].astype(np.float32)
+        return np.asarray((forms.transpose(1, 0, 2) @ squares).transpose(1, 0, 2))
 
     def _tails(self, values: Array, columns: Array | slice = slice(None)) -> Array:
         """-log p of forms of some columns (which may occur more than once): (forms, columns)."""

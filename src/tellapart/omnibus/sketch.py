@@ -5,16 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from ..data import Points
 from ..engine import Compute
-from ..kernels import Kernel
+from ..engine.rows import take_matrix
 from .constants import LANDMARKS, LANDMARKS_NARROW, NARROW, SKETCH, SKETCH_LEAST, SKETCH_NUMBERS
 from .rows import Layout, RowBlock, RowTransform, find_constant
+
+if TYPE_CHECKING:
+    from ..kernels import Kernel
+
+Array: TypeAlias = "np.ndarray[Any, Any]"
 
 #: Bytes that fitting takes for each number of a sketch, and the minimum number of rows.
 _BYTES, _FEWEST = 128, 256
@@ -46,16 +50,16 @@ class Sketch:
 
     @classmethod
     def of(
-        cls, values: Tensor, rows: int, layout: Layout, kernels: Sequence[Kernel], rng: np.random.Generator
+        cls, values: Array, rows: int, layout: Layout, kernels: Sequence[Kernel], rng: np.random.Generator
     ) -> Sketch:
         """Fit the transforms of columns on the values of a sketch."""
         # Constant columns do not change distances, nor the choices that depend on the number of columns.
-        varying = int((~find_constant(values.numpy())).sum())
+        varying = int((~find_constant(values)).sum())
         width = layout.width if varying and layout.image_shape is not None else varying
         return cls(RowBlock(values, RowTransform.fit(values, rows, layout)), rows, width, kernels, rng)
 
     @property
-    def values(self) -> Tensor:
+    def values(self) -> Array:
         """The rows as they are."""
         return self.block.values
 
@@ -76,9 +80,8 @@ def sketch_rows(rows: int, width: int, compute: Compute) -> int:
     return most if compute.automatic else min(most, max(_FEWEST, compute.max_memory // (_BYTES * width)))
 
 
-def draw_sketch(points: Points, rng: np.random.Generator, compute: Compute) -> Tensor:
+def draw_sketch(points: Points, rng: np.random.Generator, compute: Compute) -> Array:
     """Draw rows without replacement, in random order."""
     N = len(points)
     chosen = rng.permutation(N)[: sketch_rows(N, math.prod(points.shape[1:]), compute)]
-    rows = points[torch.from_numpy(np.sort(chosen))].detach().cpu().flatten(1)
-    return rows[torch.from_numpy(rng.permutation(len(rows)))]
+    return take_matrix(points, np.sort(chosen)[rng.permutation(len(chosen))])

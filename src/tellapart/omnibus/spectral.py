@@ -6,8 +6,8 @@ import math
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
-import torch
-from torch import Tensor
+from scipy.linalg.blas import dtrsm
+from scipy.linalg.lapack import dsygst
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
@@ -27,7 +27,7 @@ class Squares(Protocol):
     def degrees(self) -> int:
         """The mean of `squares` for a centred unit vector."""
 
-    def squares(self, products: Tensor) -> Tensor:
+    def squares(self, products: Array) -> Array:
         """Sums of squares of products with contrasts, one column for each permutation."""
 
 
@@ -42,17 +42,17 @@ class SpectralForms(NamedTuple):
         That of Σ_j g(Λ_j) χ², which does not depend on labels.
     names : list of str
         A name for each filter g.
-    filters : Tensor
+    filters : ndarray
         g(Λ): (forms, components).
-    directions : Tensor
+    directions : ndarray
         Features times these have unit covariance; empty if not requested.
     """
 
     values: Array
     skewness: Array
     names: list[str]
-    filters: Tensor
-    directions: Tensor
+    filters: Array
+    directions: Array
 
 
 def ridge_filters(eigenvalues: Array, rows: int) -> tuple[Array, list[str]]:
@@ -62,55 +62,48 @@ def ridge_filters(eigenvalues: Array, rows: int) -> tuple[Array, list[str]]:
     >>> names, filters.sum(1).round(3)
     (['mmd', '4 degrees of freedom'], array([3.5, 4. ]))
     """
-    filters, names = [eigenvalues / eigenvalues.max()], ["mmd"]
-    for degrees in DEGREES:
-        if degrees > min(0.9 * len(eigenvalues), LARGEST_SHARE * rows):
-            break
-        low, high = math.log(eigenvalues.min()) - 14, math.log(eigenvalues.sum()) + 3
-        for _ in range(50):
-            middle = (low + high) / 2
-            more = (eigenvalues / (eigenvalues + math.exp(middle))).sum() > degrees
-            low, high = (middle, high) if more else (low, middle)
-        filters.append(eigenvalues / (eigenvalues + math.exp(low)))
-        names.append(f"{degrees} degrees of freedom")
-    return np.stack(filters), names
+    most = min(0.9 * len(eigenvalues), LARGEST_SHARE * rows)
+    degrees = np.array([count for count in DEGREES if count <= most])[:, None]
+    low = np.full(degrees.shape, math.log(eigenvalues.min()) - 14)
+    high = np.full(degrees.shape, math.log(eigenvalues.sum()) + 3)
+    for _ in range(50):
+        middle = (low + high) / 2
+        more = (eigenvalues / (eigenvalues + np.exp(middle))).sum(1, keepdims=True) > degrees
+        low, high = np.where(more, middle, low), np.where(more, high, middle)
+    filters = np.concatenate([eigenvalues[None] / eigenvalues.max(), eigenvalues / (eigenvalues + np.exp(low))])
+    return filters, ["mmd", *(f"{count} degrees of freedom" for count in degrees.flat)]
 
 
 def spectral_forms(
-    G: Tensor, C: Tensor, rows: int, contrasts: Squares, whitening: Tensor | None = None, *, directions: bool = True
+    G: Array, C: Array, rows: int, contrasts: Squares, whitening: Array | None = None, *, directions: bool = True
 ) -> SpectralForms | None:
     """The forms of features with Gram matrix G and products C = FᵀW; None if the features are constant.
 
     Parameters
     ----------
-    G, C : Tensor
+    G, C : ndarray
         Of centred features (within strata), in float64.
     rows : int
         Number of rows that they are sums over.
     contrasts : Squares
         The contrasts W.
-    whitening : Tensor, optional
-        A triangular R: the forms are those of the features F R^-ᵀ.
+    whitening : ndarray, optional
+        A lower triangular R: the forms are those of the features F R^-ᵀ.
     directions : bool
         Whether to return directions.
     """
     if whitening is not None:
-        G = torch.linalg.solve_triangular(whitening, G, upper=False)
-        G = torch.linalg.solve_triangular(whitening, G.T, upper=False)
-        C = torch.linalg.solve_triangular(whitening, C, upper=False)
-    eigenvalues, V = torch.linalg.eigh((G + G.T) / 2)
+        # R⁻¹ G R^-ᵀ. LAPACK stores matrices by columns: their transposes are not copied.
+        G, _ = dsygst(G.T, whitening.T, itype=1, lower=0)
+    eigenvalues, V = np.linalg.eigh(G, UPLO="U")
     if not eigenvalues[-1] > 1e-9 * rows:
         return None
     kept = eigenvalues > _ROUNDING * eigenvalues[-1]
     eigenvalues, V = eigenvalues[kept], V[:, kept] * eigenvalues[kept] ** -0.5
-    squares = contrasts.squares(V.T @ C)
-    weights, names = ridge_filters(eigenvalues.numpy(), rows)
-    skewness = math.sqrt(8 / contrasts.degrees) * (weights**3).sum(1) / (weights**2).sum(1) ** 1.5
-    if not directions:
-        V = torch.empty(0)
-    elif whitening is not None:
-        V = torch.linalg.solve_triangular(whitening.T, V, upper=True)
-    filters = torch.from_numpy(weights)
-    values = (filters @ squares).numpy()
-    values[values.mean(1) <= _NOTHING * contrasts.degrees * weights.sum(1)] = 0.0
-    return SpectralForms(values, skewness, names, filters, V)
+    if whitening is not None:
+        V = dtrsm(1.0, whitening.T, V)
+    filters, names = ridge_filters(eigenvalues, rows)
+    skewness = math.sqrt(8 / contrasts.degrees) * (filters**3).sum(1) / (filters**2).sum(1) ** 1.5
+    values = filters @ contrasts.squares(V.T @ C)
+    values[values.mean(1) <= _NOTHING * contrasts.degrees * filters.sum(1)] = 0.0
+    return SpectralForms(values, skewness, names, filters, V if directions else np.empty((0, 0)))

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+import operator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
-from torch import Tensor
 
 from .._util.errors import InputMemoryError
 from ..data import Points
 from ..engine import Compute
-from ..engine.rows import Size, StratifiedSums, group_into_passes, sum_rows
+from ..engine.rows import BLOCK, RUNS, Size, StratifiedSums, group_into_passes, sum_rows
+from .bins import Bins
 from .constants import MANY, UNEVEN
 from .contrasts import Contrasts
 from .families import FeatureBlock
@@ -26,12 +28,20 @@ Array: TypeAlias = "np.ndarray[Any, Any]"
 _EIGENDECOMPOSITION = 80
 #: Memory of scores of columns, relative to that of their sums.
 _SCORES = 10
+#: Maximum number of bytes of sums over bins that are computed in the same pass over the rows.
+MANY_SUMS = 2**28
 
 
 def sum_features(
-    plan: FeaturePlan, contrasts: Contrasts, points: Points, compute: Compute
+    plan: FeaturePlan, contrasts: Contrasts, points: Points, compute: Compute, bins: Bins | None = None
 ) -> Iterator[tuple[FeatureBlock, BlockSums]]:
-    """G = FᵀF and C = FᵀW of all blocks: in one pass over the rows, or in as many as the memory requires."""
+    """G = FᵀF and C = FᵀW of all blocks: in one pass over the rows, or in as many as the memory requires.
+
+    With bins, F is a sum over the rows of each bin.
+    """
+    if bins is not None:
+        yield from _sum_bins(plan, contrasts, points, compute, bins)
+        return
     blocks = plan.blocks
     columns = contrasts.width
     sizes = [block.size(columns) for block in blocks]
@@ -53,13 +63,78 @@ def sum_features(
             sum(sizes[k].operations for k in group),
         )
 
-        def sum_block(rows: slice, block: Tensor, wanted: list[FeatureBlock] = wanted) -> list[StratifiedSums]:
+        def sum_block(rows: slice, block: Array, wanted: list[FeatureBlock] = wanted) -> list[StratifiedSums]:
             W, strata = contrasts(rows), contrasts.strata(rows)
             return [StratifiedSums.of(F, W, strata, one.gram) for one, F in plan.features(block, wanted)]
 
         sums = sum_rows(sum_block, points, size, compute.phase(number, len(groups)))
         for block in wanted:
             yield block, sums.pop(0).close()
+
+
+def _sum_bins(
+    plan: FeaturePlan, contrasts: Contrasts, points: Points, compute: Compute, bins: Bins
+) -> Iterator[tuple[FeatureBlock, BlockSums]]:
+    """`sum_features` of bins: features are summed by bin once, whatever the number of permutations."""
+    count, whole = len(bins.labels), bins.whole * bins.rows
+    W, strata = contrasts(slice(0, count)), contrasts.strata(slice(0, count))
+    groups = _group_bins(plan.blocks, 4 * count, compute.max_memory // 4)
+    for number, wanted in enumerate(groups):
+        width = sum(block.width for block in wanted)
+        size = Size(4 * count * width // RUNS, 16 * max(block.width for block in wanted), 20.0 * width)
+
+        def sum_block(rows: slice, block: Array, wanted: list[FeatureBlock] = wanted) -> list[list[Array]]:
+            return [_sum_by_bin(plan, block, wanted, max(0, whole - rows.start), bins.rows)]
+
+        parts = sum_rows(sum_block, points, size, compute.phase(number, len(groups)), operator.add, align=bins.rows)
+        for k, one in enumerate(wanted):
+            F = np.concatenate([part[k] for part in parts])
+            for part in parts:
+                part[k] = np.empty(0)
+            yield one, StratifiedSums.of(F, W, strata, one.gram).close()
+
+
+def _group_bins(blocks: Sequence[FeatureBlock], bytes_each: int, most: int) -> list[list[FeatureBlock]]:
+    """Blocks of features that are summed in the same pass over the rows."""
+    groups: list[list[FeatureBlock]] = []
+    taken = math.inf
+    for block in blocks:
+        taken += bytes_each * block.width
+        if taken > min(most, MANY_SUMS):
+            groups.append([])
+            taken = bytes_each * block.width
+        groups[-1].append(block)
+    return groups
+
+
+def _sum_by_bin(plan: FeaturePlan, block: Array, wanted: Sequence[FeatureBlock], whole: int, rows: int) -> list[Array]:
+    """Sums of features over the bins of a block of rows, of which the first ``whole`` are in bins of ``rows`` rows."""
+    whole = min(whole, len(block))
+    found: list[list[Array]] = [[] for _ in wanted]
+    for part in _parts(whole, rows, len(block)):
+        for sums, (_, F) in zip(found, plan.features(block[part], wanted), strict=True):
+            if part.start >= whole:
+                sums.append(F)
+            elif rows <= BLOCK:
+                sums.append(F.reshape(-1, rows, *F.shape[1:]).sum(1))
+            elif part.start % rows == 0:
+                sums.append(F.sum(0, keepdims=True))
+            else:
+                sums[-1] += F.sum(0, keepdims=True)
+    return [np.concatenate(sums) for sums in found]
+
+
+def _parts(whole: int, rows: int, stop: int) -> Iterator[slice]:
+    """Some whole bins, or parts of a larger one; then rows that are left over.
+
+    Every part begins with a bin, or at a fixed place in one: so sums have the same bits in blocks of any size.
+    """
+    if rows <= BLOCK:
+        starts = [*range(0, whole, BLOCK // rows * rows)]
+    else:
+        starts = [first + place for first in range(0, whole, rows) for place in range(0, rows, BLOCK)]
+    edges = [*starts, *range(whole, stop, BLOCK), stop]
+    yield from map(slice, edges, edges[1:])
 
 
 def needs_leverages(contrasts: Contrasts) -> bool:
@@ -82,17 +157,19 @@ def sum_leverages(
     blocks = list(forms)
     mean = contrasts.degrees * (plan.rows - 1) / plan.rows
 
-    def sum_block(rows: slice, block: Tensor) -> list[Tensor]:
-        weights = (contrasts.squares(contrasts(rows)) - mean).float()
-        return [(find_leverages(F, forms[one]).T @ weights).double() for one, F in plan.features(block, blocks)]
+    def sum_block(rows: slice, block: Array) -> list[Array]:
+        weights = (contrasts.squares(contrasts(rows)) - mean).astype(np.float32)
+        features = plan.features(block, blocks)
+        return [(find_leverages(F, forms[one]).T @ weights).astype(np.float64) for one, F in features]
 
     columns, width = contrasts.width, max(block.width for block in blocks)
     numbers = sum(form.values.size for form in forms.values())
     size = Size(8 * numbers, 24 * width + 16 * columns, 2.0 * width**2 * len(blocks))
     sums = sum_rows(sum_block, points, size, replace(compute, progress=None))
-    return {block: part.numpy() for block, part in zip(blocks, sums, strict=True)}
+    return dict(zip(blocks, sums, strict=True))
 
 
-def find_leverages(F: Tensor, form: SpectralForms) -> Tensor:
+def find_leverages(F: Array, form: SpectralForms) -> Array:
     """A_ii = Σ_j g_j U_ij² of each row and form, from the features of the rows."""
-    return (F @ form.directions.float()) ** 2 @ form.filters.T.float()
+    found: Array = (F @ form.directions.astype(np.float32)) ** 2 @ form.filters.T.astype(np.float32)
+    return found

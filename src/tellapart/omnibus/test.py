@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import torch
 
 from ..data import Points, reindex
 from ..engine import Compute
-from ..kernels import Kernel
 from ..stats.permutations import Permutations
+from .bins import Bins
 from .combination import OmnibusResult, combine_families
 from .contrasts import Contrasts
 from .families import FeatureBlock, SpectralFamily
@@ -24,25 +23,47 @@ from .sketch import draw_sketch
 from .spectral import SpectralForms
 from .sums import needs_leverages, sum_features, sum_leverages
 
+if TYPE_CHECKING:
+    from ..kernels import Kernel
+
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
 
 @dataclass(frozen=True, eq=False)
 class Pooled:
-    """The pooled rows in the order in which they are read, and their permuted labels in the same order."""
+    """The pooled rows in the order in which they are read, and permuted labels.
+
+    Attributes
+    ----------
+    points : Points
+        The rows.
+    permutations : Permutations
+        Permuted labels of the rows, or of bins of rows, in the order in which they are read.
+    order : ndarray of int
+        The position of each row among the rows of all samples.
+    bins : Bins, optional
+        The bins, if bins are permuted.
+    """
 
     points: Points
     permutations: Permutations
     order: Array
+    bins: Bins | None = None
 
 
-def pool_rows(samples: Sequence[Points], permutations: Permutations, rng: np.random.Generator) -> Pooled:
-    """Pool rows in random order, those of a stratum together, so that positions do not reveal labels."""
-    order = rng.permutation(sum(map(len, samples)))
+def pool_rows(
+    samples: Sequence[Points], permutations: Permutations, rng: np.random.Generator, bins: Bins | None = None
+) -> Pooled:
+    """Pool rows in random order, those of a bin and of a stratum together, so that positions do not reveal labels."""
+    order = rng.permutation(len(permutations.packed))
+    if bins is not None:
+        order = np.concatenate([order[order < bins.whole], order[order >= bins.whole]])
     if permutations.strata is not None:
         place = rng.permutation(int(permutations.strata.max()) + 1)
-        order = order[np.argsort(place[permutations.strata[order]], kind="stable")]
-    return Pooled(reindex(samples, order), permutations.take(order), order)
+        left = order >= (len(order) if bins is None else bins.whole)
+        order = order[np.lexsort([place[permutations.strata[order]], left])]
+    rows = order if bins is None else bins.take(order)
+    return Pooled(reindex(samples, rows), permutations.take(order), rows, bins)
 
 
 def omnibus_test(
@@ -64,30 +85,29 @@ def omnibus_test(
         Memory, threads and executor.
     """
     contrasts = Contrasts(pooled.permutations)
-    with torch.no_grad():
-        plan = FeaturePlan.fit(draw_sketch(pooled.points, rng, compute), len(pooled.points), layout, kernels, rng)
-        scorer = FamilyScorer(contrasts, plan.rows, plan.transform)
-        spectral, corrected = plan.spectral, needs_leverages(contrasts)
-        sums: dict[FeatureBlock, BlockSums] = {}
-        forms: dict[FeatureBlock, SpectralForms] = {}
-        for block, part in sum_features(plan, contrasts, pooled.points, compute):
-            if block not in spectral:
-                sums[block] = part
-                continue
-            # The sums of a kernel are large, and not kept.
-            form = spectral[block].form(block, part, plan.rows, contrasts, directions=corrected)
-            if form is not None:
-                forms[block] = form
-        scored = []
-        for family in plan.families:
-            if isinstance(family, SpectralFamily):
-                own = {block: forms[block] for block in family.blocks if block in forms}
-                leverages = sum_leverages(plan, contrasts, own, pooled.points, compute) if corrected else {}
-                score = family.score_forms(scorer, by_index(own), by_index(leverages))
-            else:
-                score = family.score(scorer, {block.index: sums[block] for block in family.blocks})
-            scored.append((family, score))
-        return combine_families(scored, scorer)
+    plan = FeaturePlan.fit(draw_sketch(pooled.points, rng, compute), len(pooled.points), layout, kernels, rng)
+    scorer = FamilyScorer(contrasts, plan.rows, plan.transform)
+    spectral, corrected = plan.spectral, pooled.bins is None and needs_leverages(contrasts)
+    sums: dict[FeatureBlock, BlockSums] = {}
+    forms: dict[FeatureBlock, SpectralForms] = {}
+    for block, part in sum_features(plan, contrasts, pooled.points, compute, pooled.bins):
+        if block not in spectral:
+            sums[block] = part
+            continue
+        # The sums of a kernel are large, and not kept.
+        form = spectral[block].form(block, part, plan.rows, contrasts, directions=corrected)
+        if form is not None:
+            forms[block] = form
+    scored = []
+    for family in plan.families:
+        if isinstance(family, SpectralFamily):
+            own = {block: forms[block] for block in family.blocks if block in forms}
+            leverages = sum_leverages(plan, contrasts, own, pooled.points, compute) if corrected else {}
+            score = family.score_forms(scorer, by_index(own), by_index(leverages))
+        else:
+            score = family.score(scorer, {block.index: sums[block] for block in family.blocks})
+        scored.append((family, score))
+    return combine_families(scored, scorer)
 
 
 def by_index(values: dict[FeatureBlock, Any]) -> dict[int, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .._util.view import Block, Detail, Table
+from .._util.view import Block, Detail, TableBlock
 from .svg import Markup
 
 
@@ -51,7 +51,7 @@ class ColumnDetail:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PicturedTable(Table):
+class PicturedTable(TableBlock):
     """A table of findings with a picture of each row, and large pictures of the first rows.
 
     Attributes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import singledispatch
 
-from .._util.view import Block, Detail, Facts, Headline, Matrix, Notes, Table, View
+from .._util.view import Block, Detail, Facts, Headline, Matrix, Notes, TableBlock, View
 from .svg import Markup, tag
 from .words import clip
 
@@ -59,7 +59,7 @@ def _(block: Notes) -> Iterator[Markup]:
 
 
 @_parts.register
-def _(block: Table) -> Iterator[Markup]:
+def _(block: TableBlock) -> Iterator[Markup]:
     if block.instead:
         yield _line(block.instead)
         return

@@ -9,8 +9,7 @@ from .._util.view import Block, Detail, Facts, Headline, Notes, Point, Tile, Vie
 from ..criticism import Comparison
 from ..criticism.separability import GRADES
 from ..learning.starts import NAMES
-from ..twosample.findings import distinct_names
-from ..twosample.views import explain_pvalue, families_table, interpret, smallest_remark
+from ..twosample.views import distinct_names, explain_pvalue, families_table, interpret, smallest_remark
 from .blocks import Command, PictureBlock
 from .columns import columns_block
 from .examples import RowRenderer, examples_block

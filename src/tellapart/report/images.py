@@ -12,8 +12,9 @@ from .._util.view import Row
 from ..criticism import Comparison, Weights
 from ..data import Sample
 from ..data.arrays import Array
-from ..twosample.findings import AutoResult, Findings, distinct_names
-from ..twosample.views import findings_table
+from ..twosample.auto_result import AutoResult
+from ..twosample.findings import Findings
+from ..twosample.views import distinct_names, findings_table
 from . import pictures
 from .blocks import PictureBlock
 from .pixels import PixelMap, pixel_map

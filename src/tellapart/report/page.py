@@ -11,9 +11,9 @@ from .._util.errors import spell_keyword
 from .._util.extras import extra
 from .._util.spelling import spell_flag, spell_note
 from .._util.text import printable
-from .._util.view import Block, Facts, Figure, Gallery, Headline, Matrix, Notes, Table, View
+from .._util.view import Block, Facts, Figure, Gallery, Headline, Matrix, Notes, TableBlock, View
 from ..criticism import Comparison
-from ..twosample.findings import AutoResult
+from ..twosample.auto_result import AutoResult
 from ..twosample.result import Result
 from . import check_installed
 from .blocks import Command, PictureBlock
@@ -78,7 +78,7 @@ def page_view(result: Result, command: str | None = None, alpha: float | None = 
 
 
 def _is_columns(block: Block) -> bool:
-    return isinstance(block, Table) and block.anchor == "columns"
+    return isinstance(block, TableBlock) and block.anchor == "columns"
 
 
 def _environment(spell: Callable[[str, Any], str]) -> Any:
@@ -104,7 +104,14 @@ def _kind(block: Block) -> str:
     """Which macro or template renders a block."""
     if isinstance(block, PictureBlock):
         return "picture"
-    kinds = {Table: "table", Matrix: "matrix", Figure: "figure", Gallery: "gallery", Facts: "facts", Notes: "notes"}
+    kinds = {
+        TableBlock: "table",
+        Matrix: "matrix",
+        Figure: "figure",
+        Gallery: "gallery",
+        Facts: "facts",
+        Notes: "notes",
+    }
     return next((name for kind, name in kinds.items() if isinstance(block, kind)), type(block).__name__.lower())
 
 
@@ -129,7 +136,7 @@ def _count(block: Block) -> str:
     """How many rows of a table are strong, for the contents."""
     if isinstance(block, PictureBlock):
         return block.count
-    return f"{block.strong_total:,} of {block.total:,}" if isinstance(block, Table) and block.strong_title else ""
+    return f"{block.strong_total:,} of {block.total:,}" if isinstance(block, TableBlock) and block.strong_title else ""
 
 
 def _lines(blocks: list[Block]) -> list[list[Block]]:

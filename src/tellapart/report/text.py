@@ -9,7 +9,7 @@ from typing import Any
 from .._util.errors import spell_keyword
 from .._util.numbers import with_sign
 from .._util.spelling import spell_note
-from .._util.view import Block, Detail, Facts, Headline, Matrix, Notes, Row, Table, View
+from .._util.view import Block, Detail, Facts, Headline, Matrix, Notes, Row, TableBlock, View
 
 #: Rows of a table that are written.
 _ROWS = 10
@@ -53,7 +53,7 @@ def _(block: Notes, spell: Callable[[str, Any], str]) -> Iterator[str]:
 
 
 @_lines.register
-def _(block: Table, spell: Callable[[str, Any], str]) -> Iterator[str]:
+def _(block: TableBlock, spell: Callable[[str, Any], str]) -> Iterator[str]:
     if block.instead:
         return
     rows = [row for row in block.rows if row.strong] if block.strong_title else list(block.rows)
@@ -74,7 +74,7 @@ def _(block: Matrix, spell: Callable[[str, Any], str]) -> Iterator[str]:
     yield from (f"  {hint}" for hint in dict.fromkeys(hints))
 
 
-def _row(table: Table, row: Row) -> str:
+def _row(table: TableBlock, row: Row) -> str:
     """``name: first cell (other cells)``. Empty cells are left out, and an empty name is quoted."""
     shown = [
         with_sign(cell.text) if column.kind == "p" else cell.text

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
-from torch import Tensor
+from scipy.special import ndtri
 
 from .._util.errors import InputError, InputTypeError, Note
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 #: Draws from a null distribution at the most. All are kept, and what is below 1e-7 is no matter of counting.
 MOST_DRAWS = 10**7
@@ -96,7 +98,7 @@ def rejects(pvalue: float, alpha: float) -> bool:
 def reaches(statistic: Tensor, distribution: Tensor, tolerance: float) -> Tensor:
     """Which draws are at least as large as the statistic, up to rounding: ties count."""
     observed = statistic[..., None]
-    largest = torch.maximum(distribution.abs().amax(-1, keepdim=True), observed.abs())
+    largest = distribution.abs().amax(-1, keepdim=True).maximum(observed.abs())
     return distribution >= observed - tolerance * largest
 
 
@@ -123,7 +125,7 @@ def critical_value(distribution: Tensor, alpha: float) -> Tensor:
     """
     rank = critical_rank(alpha, distribution.shape[-1])
     if rank < 1:
-        return torch.full_like(distribution[..., 0], math.inf)
+        return distribution.new_full(distribution.shape[:-1], math.inf)
     return distribution.sort(-1).values[..., -rank]
 
 
@@ -134,7 +136,7 @@ def attainable_level(alpha: float, draws: int) -> float:
 
 def normal_quantile(alpha: float) -> float:
     """What a standard normal variable exceeds with probability ``alpha``."""
-    return float(torch.special.ndtri(torch.tensor(1 - alpha, dtype=torch.float64)))
+    return -float(ndtri(alpha))
 
 
 def bonferroni(pvalues: list[float]) -> float:

@@ -4,15 +4,17 @@ from .auto import k_sample_test, two_sample_test
 from .batches import BatchRecord
 from .costs import mmd_test_cost
 from .equivalence import EquivalenceResult, equivalence_test
-from .findings import Finding, Findings, KSampleResult, TwoSampleResult
+from .findings import Finding, Findings
 from .fixed import mmd_test, witness_test
+from .k_sample_result import KSampleResult
 from .learned import learned_test
 from .monitor import Monitor
-from .planning import Plan, plan
+from .planning import PlanResult, plan
 from .ranked import RankedModel, RankResult, RelativeTest
 from .ranking import rank
 from .reference import Reference
 from .results import LearnedTest, SplitResult, TestResult
+from .two_sample_result import TwoSampleResult
 
 __all__ = [
     "BatchRecord",
@@ -22,7 +24,7 @@ __all__ = [
     "KSampleResult",
     "LearnedTest",
     "Monitor",
-    "Plan",
+    "PlanResult",
     "RankResult",
     "RankedModel",
     "Reference",

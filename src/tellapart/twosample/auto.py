@@ -7,10 +7,9 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, combinations
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
-from torch import Tensor
 
 from .._util.errors import InputMemoryError, Note
 from .._util.progress import ProgressLike
@@ -23,14 +22,22 @@ from ..data.samples import Samples
 from ..data.several import open_by_labels, split_names
 from ..data.shared import LESS_IS_SEEN
 from ..engine import Compute, MemoryLike, computing
-from ..kernels import Kernel, as_kernel
-from ..omnibus import Layout, OmnibusResult, Pooled, StrongestStatistic, omnibus_test, pool_rows
+from ..engine.rows import as_matrix
+from ..omnibus import Layout, OmnibusResult, Pooled, StrongestStatistic, draw_bins, omnibus_test, pool_rows
 from ..stats.design import Design, check_paired
 from ..stats.permutations import NothingToExchange, draw_permutations
 from ..stats.pvalues import USUAL_LEVEL, check_draws, holm, note_floor, warn_of_floor
+from .auto_result import AutoResult, FamilyResult
 from .effects import Effects
-from .findings import AutoResult, FamilyResult, Findings, KSampleResult, PairwiseTest, TwoSampleResult
+from .findings import Findings
+from .k_sample_result import KSampleResult, PairwiseTest
 from .naming import adjust_columns
+from .two_sample_result import TwoSampleResult
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ..kernels import Kernel
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 #: A test of pooled rows.
@@ -216,7 +223,7 @@ def k_sample_test(
     design = Design.check(encoded.sizes, encoded.labels["groups"], encoded.labels["strata"], False, equal_groups, named)
     with computing(max_memory, cluster, progress, threads, title="k_sample_test") as compute:
         test = _fit_and_test(encoded, given)
-        result = run_omnibus(KSampleResult, encoded, design, permutations, seed, compute, start, test)
+        result = run_omnibus(KSampleResult, encoded, design, permutations, seed, compute, start, test, binned=True)
         tests: list[TwoSampleResult] = []
         notes = list(result.notes)
         if pairwise and len(encoded.points) > 2:
@@ -270,7 +277,7 @@ def run_two_sample_test(
 ) -> TwoSampleResult:
     """`two_sample_test` of samples and options that are checked already; ``start`` is when it began."""
     test = _fit_and_test(samples, kernels)
-    return run_omnibus(TwoSampleResult, samples, design, permutations, seed, compute, start, test)
+    return run_omnibus(TwoSampleResult, samples, design, permutations, seed, compute, start, test, binned=True)
 
 
 def _fit_and_test(samples: Samples, kernels: Sequence[Kernel]) -> PooledTest:
@@ -292,6 +299,8 @@ def run_omnibus(
     compute: Compute,
     start: float,
     test: PooledTest,
+    *,
+    binned: bool = False,
 ) -> Result:
     """Draw permutations, test the pooled rows, and describe the columns and pairs.
 
@@ -309,26 +318,33 @@ def run_omnibus(
         When the call began.
     test : callable
         The test of pooled rows: with features fitted to them, or to a reference.
+    binned : bool
+        Permute bins of rows if there are many rows.
     """
     rng = np.random.default_rng(seed)
     sizes = tuple(map(len, samples.points))
     labels = np.repeat(np.arange(len(sizes), dtype=np.uint8), sizes)
-    need = sum(sizes) * (permutations + 1) // (4 if len(sizes) == 2 else 1)
+    bins = draw_bins(labels, design, rng) if binned else None
+    units = sum(sizes) if bins is None else len(bins.labels)
+    need = units * (permutations + 1) // (4 if len(sizes) == 2 else 1)
     if need > compute.max_memory and not compute.automatic:
         raise InputMemoryError(
             "not-enough-memory",
-            f"{permutations} permutations of {sum(sizes):,} rows take {need:,} bytes, but "
+            f"{permutations} permutations of {units:,} rows take {need:,} bytes, but "
             f"{compute.max_memory:,} are allowed.",
             "Give fewer {permutations}, or allow more with {max_memory}.",
             permutations=...,
             max_memory=...,
         )
-    drawn = draw_permutations(labels, permutations, rng, design)
-    pooled = pool_rows(samples.points, drawn, rng)
+    if bins is None:
+        drawn = draw_permutations(labels, permutations, rng, design)
+    else:
+        drawn = draw_permutations(bins.labels, permutations, rng, bins.design)
+    pooled = pool_rows(samples.points, drawn, rng, bins)
     left = compute.leaving(pooled.permutations.packed.nbytes)
     outcome = test(pooled, rng, left)
     columns = adjust_columns(outcome.columns, samples, pooled, design, permutations, seed)
-    effects = Effects(samples, pooled, outcome.pairs, replace(left, progress=None), design.units)
+    effects = Effects(samples, pooled, outcome.pairs, replace(left, progress=None), design)
     families = {
         name: FamilyResult(family.pvalue, _describe_strongest(family.strongest, effects))
         for name, family in outcome.families.items()
@@ -343,7 +359,7 @@ def run_omnibus(
         pairs=Findings(effects.describe_pairs(outcome.pairs)),
         sizes=sizes,
         names=samples.names,
-        permuted_unit=design.permuted_unit,
+        permuted_unit=design.permuted_unit if bins is None else f"bins of {design.permuted_unit}",
         image_shape=samples.image_shape,
         notes=(*samples.notes, *_note_reordered(samples, design), *_notes(outcome, drawn.min_pvalue, samples, effects)),
         seed=seed,
@@ -355,7 +371,7 @@ def _note_reordered(samples: Samples, design: Design) -> tuple[str, ...]:
     """Notes on columns of paired samples that hold the same values in another order: rows may be misaligned."""
     if not design.paired or samples.kind != "table":
         return ()
-    first, second = (part[:].cpu().numpy() for part in samples.points)
+    first, second = (as_matrix(part[:]) for part in samples.points)
     columns = ((unit.name, list(unit.coordinates)) for unit in samples.variables)
     notes = (note_reordered(name, first[:, places], second[:, places]) for name, places in columns)
     return tuple(chain.from_iterable(notes))
@@ -401,4 +417,7 @@ def as_kernels(kernels: Any) -> list[Kernel]:
     """The argument ``kernels`` as a list of kernels: None, one kernel, or several."""
     if kernels is None:
         return []
-    return [as_kernel(kernel) for kernel in (kernels if isinstance(kernels, (list, tuple)) else [kernels])]
+    from ..kernels import as_kernel
+
+    given = list(kernels) if isinstance(kernels, (list, tuple)) else [kernels]
+    return [as_kernel(kernel) for kernel in given]

@@ -6,17 +6,31 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, get_type_hints
+from typing import Any, TypedDict, get_type_hints
 
 from .._util.numbers import number, p_sentence, p_text
 from .._util.records import fits
-from .._util.view import Column, Headline, Row, Table, View, notes
+from .._util.view import Headline, Row, TableBlock, TableColumn, View, notes
 from .findings import Finding
 from .result import Displayed, as_plain
 
-#: What is stored of a column that differs, and of a deviation from the schema.
-_COLUMN = {"name": str, "kind": str, "effect": float | None, "description": str, "pvalue": float}
-_DEVIATION = {"kind": str, "column": str, "count": int}
+
+class ColumnRecord(TypedDict):
+    """What is stored of a column that differs."""
+
+    name: str
+    kind: str
+    effect: float | None
+    description: str
+    pvalue: float
+
+
+class DeviationRecord(TypedDict):
+    """What is stored of a deviation from the schema."""
+
+    kind: str
+    column: str
+    count: int
 
 
 @dataclass(frozen=True)
@@ -63,8 +77,8 @@ class BatchRecord(Displayed):
     evidence: float
     fresh: int
     alarm: bool
-    columns: tuple[dict[str, Any], ...]
-    deviations: tuple[dict[str, Any], ...]
+    columns: tuple[ColumnRecord, ...]
+    deviations: tuple[DeviationRecord, ...]
     notes: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -89,13 +103,17 @@ class BatchRecord(Displayed):
     def from_dict(cls, known: Mapping[str, Any], number: int) -> BatchRecord:
         """The same from plain values, of batch ``number``; a complaint (ValueError) if they are not of one."""
         values: dict[str, Any] = {k: tuple(value) if isinstance(value, list) else value for k, value in known.items()}
-        if not (_fit(values, get_type_hints(cls)) and cls(**values)._is_sound(number)):
+        records = dict.fromkeys(("columns", "deviations"), tuple[dict[str, Any], ...])
+        if not (_fit(values, get_type_hints(cls) | records) and cls(**values)._is_sound(number)):
             raise ValueError(f"batch {number} is not what it should be")
         return cls(**values)
 
     def _is_sound(self, number: int) -> bool:
         """Whether its values can be those of batch ``number``."""
-        if not all(_fit(one, _COLUMN) for one in self.columns) or not all(_fit(o, _DEVIATION) for o in self.deviations):
+        column, deviation = get_type_hints(ColumnRecord), get_type_hints(DeviationRecord)
+        if not all(_fit(one, column) for one in self.columns) or not all(
+            _fit(one, deviation) for one in self.deviations
+        ):
             return False
         pvalues = [self.pvalue, 1.0 if self.level is None else self.level, *(one["pvalue"] for one in self.columns)]
         return (
@@ -110,18 +128,18 @@ def _fit(values: Mapping[str, Any], types: Mapping[str, Any]) -> bool:
     return set(values) == set(types) and all(fits(values[key], types[key]) for key in types)
 
 
-def describe_finding(one: Finding) -> dict[str, Any]:
-    """What a record says of a column."""
+def describe_finding(one: Finding) -> ColumnRecord:
+    """The record of a column that differs."""
     effect = one.effect if math.isfinite(one.effect) else None
     return {"name": one.name, "kind": one.kind, "effect": effect, "description": one.description, "pvalue": one.pvalue}
 
 
-def columns_table(record: BatchRecord) -> Table | None:
+def columns_table(record: BatchRecord) -> TableBlock | None:
     """The columns of a batch that differ; None if there are none."""
     rows = tuple(Row.of(one["name"], one["description"], p_text(one["pvalue"])) for one in record.columns)
-    columns = (Column("column", "name"), Column("what differs"), Column("adjusted p", "p"))
+    columns = (TableColumn("column", "name"), TableColumn("what differs"), TableColumn("adjusted p", "p"))
     title = f"Columns of {record.name} that differ"
-    return Table(title=title, columns=columns, rows=rows, total=len(rows)) if rows else None
+    return TableBlock(title=title, columns=columns, rows=rows, total=len(rows)) if rows else None
 
 
 def free_name(records: Sequence[BatchRecord], name: str) -> str:

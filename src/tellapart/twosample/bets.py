@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from .._util import workers
 from ..omnibus.fixed import FixedTest
@@ -69,7 +67,7 @@ class Bets:
         the larger ones because a file is sorted.
         """
         part = _SPENT if self.betting.promising else _SPARED * (self.betting.batches + _PARTS)
-        rows = batch.rows[torch.from_numpy(rng.permutation(len(batch.rows)))]
+        rows = batch.rows[rng.permutation(len(batch.rows))]
         count = min(len(rows), math.ceil(self.left / part)) if self.left > 0 else 0
         fresh = self.reference.kept(slice(self.used, self.used + count), batch.single)
         self.used += count
@@ -115,7 +113,7 @@ class BetFeatures:
         groups = Groups.fit(_side_by_side(parts, calibration), [part.shape[1] for part in parts])
         return cls(known.test, groups, len(known.rows) - calibration)
 
-    def __call__(self, rows: Tensor) -> Array:
+    def __call__(self, rows: Array) -> Array:
         """The features of some rows: (rows, all features)."""
         return _side_by_side(_features(self.test, rows), len(rows))
 
@@ -124,22 +122,21 @@ def _side_by_side(parts: list[Array], rows: int) -> Array:
     return np.concatenate(parts, axis=1) if parts else np.zeros((rows, 0), np.float32)
 
 
-@torch.no_grad()
-@workers.one_core()
-def _features(test: FixedTest, rows: Tensor) -> list[Array]:
-    """One array for each group, with the same bits for every number of threads of torch."""
+def _features(test: FixedTest, rows: Array) -> list[Array]:
+    """One array for each group, with the same bits for every number of threads of BLAS."""
     plan = test.plan
     kernels = list(test.directions.items())
     # The narrowest of all, and one in the middle.
     chosen = dict(kernels[:: max(1, len(kernels) // _KERNELS)][:_KERNELS])
     scale = math.sqrt(plan.rows)
     groups = []
-    for block, F in plan.features(rows, list(chosen)):
-        # Eigenvalues increase, so the last components have the largest.
-        groups.append((F @ chosen[block].directions[:, -_COMPONENTS:]).numpy() * scale)
-    for family in plan.families:
-        if family.bet_columns:
-            parts = plan.features(rows, family.blocks)
-            leading = [block.leading(F, _COSINES, family.bet_columns).numpy() for block, F in parts]
-            groups.append(np.concatenate(leading, axis=1))
+    with workers.one_core(), np.errstate(all="ignore"):
+        for block, F in plan.features(rows, list(chosen)):
+            # Eigenvalues increase, so the last components have the largest.
+            groups.append(F @ chosen[block].directions[:, -_COMPONENTS:] * scale)
+        for family in plan.families:
+            if family.bet_columns:
+                parts = plan.features(rows, family.blocks)
+                leading = [block.leading(F, _COSINES, family.bet_columns) for block, F in parts]
+                groups.append(np.concatenate(leading, axis=1))
     return groups

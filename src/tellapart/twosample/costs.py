@@ -16,10 +16,10 @@ from ..engine import Compute, Cost, MemoryLike, computing, measure
 from ..kernels import Kernel
 from ..learning.splits import Split
 from ..learning.starts import named_kernel
-from ..stats.nulls import Null, NullLike, Paired, Problem, as_null
+from ..stats.nulls import Null, NullLike, Problem, as_null
 from .fixed import AUTO_LIMIT, check_permutations, check_precision, choose_kernel
 from .learned import take_labels
-from .opening import open_for_kernel, place_labels
+from .opening import KernelInput, place_labels
 
 
 def mmd_test_cost(
@@ -60,19 +60,7 @@ def mmd_test_cost(
     chosen, dtype = as_null(null), check_precision(precision)
     check_permutations(permutations, chosen)
     seed = seed_of(rng)
-    samples = open_for_kernel(
-        X,
-        Y,
-        kernel,
-        at_least=2,
-        standardise=standardise,
-        seed=seed,
-        max_memory=max_memory,
-        reading=reading,
-        paired=isinstance(chosen, Paired),
-        keep=keep_columns,
-        null=chosen,
-    )
+    samples = KernelInput(X, Y, kernel, seed, standardise, keep_columns, max_memory, reading, null=chosen).open()
     chosen = place_labels(chosen, samples)
     x, y = samples.points
     with computing(max_memory, cluster, threads=threads) as compute:

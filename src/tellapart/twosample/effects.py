@@ -15,6 +15,7 @@ from ..data.content.images import pixel_at
 from ..data.samples import Samples, Variable
 from ..engine import Compute
 from ..omnibus import ColumnScore, Pooled
+from ..stats.design import Design
 from ..stats.pvalues import Z_95, holm
 from ..stats.student import student_quantile
 from .findings import Finding
@@ -50,8 +51,9 @@ class Effects:
     """
 
     def __init__(
-        self, mixed: Samples, pooled: Pooled, pairs: Sequence[ColumnScore], compute: Compute, units: Array | None = None
+        self, mixed: Samples, pooled: Pooled, pairs: Sequence[ColumnScore], compute: Compute, design: Design
     ) -> None:
+        units, strata = design.units, design.effective.strata
         self.names = mixed.names
         self.unit_of = {place: unit for unit in mixed.variables for place in unit.coordinates}
         self.image_shape = mixed.image_shape
@@ -62,7 +64,7 @@ class Effects:
         missing = {unit.coordinates[0]: unit.gap for unit in mixed.variables if unit.gap is not None}
         first, second = (np.array([part.columns[side] for part in known], int) for side in (0, 1))
         places = PairIndex(first, second, missing)
-        strata = pooled.permutations.strata
+        strata = None if strata is None else np.unique(strata[pooled.order], return_inverse=True)[1].reshape(-1)
         self.weights = None if strata is None else stratum_weights(labels, strata, len(sizes))
         of_row = None if units is None else units[pooled.order]
         rows = LabelledRows(pooled.points, labels, len(sizes), self.weights, of_row, strata)

@@ -20,10 +20,10 @@ from ..data.shared import LESS_IS_SEEN
 from ..engine import Compute, MemoryLike, computing
 from ..kernels import Gaussian, Kernel, as_kernel
 from ..learning.bandwidths import median_distance
-from ..stats.nulls import Null, NullDistribution, NullLike, Paired, Permutation, Problem, as_null
+from ..stats.nulls import Null, NullDistribution, NullLike, Permutation, Problem, as_null
 from ..stats.nulls.sequential import draw_until_decided
 from ..stats.pvalues import check_draws, check_level, min_pvalue, note_floor, warn_of_floor
-from .opening import open_for_kernel, place_labels
+from .opening import KernelInput, place_labels
 from .results import TestResult
 
 #: Draws at the most with ``permutations="auto"``.
@@ -129,19 +129,8 @@ def mmd_test(
     check_level(alpha)
     check_permutations(permutations, chosen)
     seed = seed_of(rng)
-    samples = open_for_kernel(
-        X,
-        Y,
-        kernel,
-        at_least=2,
-        standardise=standardise,
-        seed=seed,
-        max_memory=max_memory,
-        reading=reading,
-        paired=isinstance(chosen, Paired),
-        keep=keep_columns,
-        null=chosen,
-        shared=LESS_IS_SEEN,
+    samples = KernelInput(X, Y, kernel, seed, standardise, keep_columns, max_memory, reading, null=chosen).open(
+        shared=LESS_IS_SEEN
     )
     chosen = place_labels(chosen, samples)
     x, y = samples.points
@@ -218,9 +207,7 @@ def witness_test(
     null = Permutation(groups, strata, equal_groups)
     check_draws(permutations)
     seed = seed_of(rng)
-    samples = open_for_kernel(
-        X, Y, witness, at_least=2, standardise=False, seed=seed, max_memory=max_memory, reading={}, keep=True
-    )
+    samples = KernelInput(X, Y, witness, seed, keep_columns=True, max_memory=max_memory).open()
     x, y = samples.points
     with computing(max_memory) as compute:
         result = run_witness_test(x, y, witness, null, permutations, seed, compute, start=start)

@@ -11,7 +11,6 @@ from .._util.text import count_noun
 from .._util.view import (
     Axis,
     Cell,
-    Column,
     Detail,
     Figure,
     Headline,
@@ -20,7 +19,8 @@ from .._util.view import (
     Notes,
     Row,
     Series,
-    Table,
+    TableBlock,
+    TableColumn,
     Tile,
     View,
     notes,
@@ -225,22 +225,22 @@ def _drift_matrix(monitor: Monitor) -> Matrix | None:
     )
 
 
-def _batches_table(monitor: Monitor) -> Table:
+def _batches_table(monitor: Monitor) -> TableBlock:
     loud = {one.number for one in monitor.alarms}
     shown = monitor.records[-_LISTED:][::-1]
     hidden = len(monitor.records) - len(shown)
     earlier = "1 earlier batch is" if hidden == 1 else f"{hidden:,} earlier batches are"
-    return Table(
+    return TableBlock(
         title="Batches",
         section="All batches",
         columns=(
-            Column("batch", "name"),
-            Column("alarm"),
-            Column("rows", "number"),
-            Column("p", "p"),
-            Column("evidence", "number"),
-            Column("columns that differ", detail=Detail.PAGE),
-            Column("notes", detail=Detail.PAGE),
+            TableColumn("batch", "name"),
+            TableColumn("alarm"),
+            TableColumn("rows", "number"),
+            TableColumn("p", "p"),
+            TableColumn("evidence", "number"),
+            TableColumn("columns that differ", detail=Detail.PAGE),
+            TableColumn("notes", detail=Detail.PAGE),
         ),
         rows=tuple(_row(one, one.number in loud) for one in shown),
         total=len(monitor.records),

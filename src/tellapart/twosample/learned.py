@@ -19,13 +19,13 @@ from ..data.hashing import hash_blocks
 from ..data.shared import SharedRows, find_shared_rows
 from ..engine import Compute, MemoryLike, computing
 from ..learning import Criterion
-from ..learning.fitting import Settings, learn_kernel
+from ..learning.fitting import LearningSettings, learn_kernel
 from ..learning.splits import Split, split_rows
 from ..stats.design import Design, check_equal_groups
 from ..stats.nulls import Binned, Null, NullLike, Permutation, as_null
 from ..stats.pvalues import COMBINATIONS, check_draws, note_floor, warn_of_floor
 from .fixed import run_test, run_witness_test
-from .opening import open_for_kernel, place_labels
+from .opening import KernelInput, place_labels
 from .results import LearnedTest, SplitResult
 
 Combination = Literal["bonferroni", "cauchy"]
@@ -107,30 +107,12 @@ def learned_test(
     """
     if combination not in COMBINATIONS:
         raise InputError("unknown-choice", f"combination must be 'bonferroni' or 'cauchy', but is {combination!r}.")
-    settings = Settings.from_mapping(criterion, learning)
+    settings = LearningSettings.from_mapping(criterion, learning)
     chosen = check_learned_null(null, groups, strata, equal_groups)
-    if isinstance(permutations, str) and permutations == "auto":
-        raise InputError(
-            "conflicting-arguments",
-            "A learned test has no level at which permutations='auto' could decide.",
-            "Give a number of {permutations}.",
-            permutations=999,
-        )
-    check_draws(permutations)
+    _check_permutations(permutations)
     start = time.perf_counter()
     seed = seed_of(rng)
-    samples = open_for_kernel(
-        X,
-        Y,
-        kernel,
-        at_least=2,
-        standardise=standardise,
-        seed=seed,
-        max_memory=max_memory,
-        reading=reading,
-        keep=keep_columns,
-        null=chosen,
-    )
+    samples = KernelInput(X, Y, kernel, seed, standardise, keep_columns, max_memory, reading, null=chosen).open()
     chosen = place_labels(chosen, samples)
     x, y = samples.points
     shared = find_shared_rows(hash_blocks(x), hash_blocks(y))
@@ -151,7 +133,7 @@ def run_learned_test(
     x: Points,
     y: Points,
     kernel: Any,
-    settings: Settings,
+    settings: LearningSettings,
     splits: Sequence[Split],
     null: Null,
     permutations: int,
@@ -182,7 +164,7 @@ def _learn_and_test(
     y: Points,
     split: Split,
     kernel: Any,
-    settings: Settings,
+    settings: LearningSettings,
     null: Null,
     permutations: int,
     seed: int,
@@ -227,6 +209,18 @@ def check_learned_null(null: NullLike, groups: Any, strata: Any, equal_groups: b
             f"{name} {'is' if name == 'equal_groups' else 'are'} for null='permutation', not for {chosen.name!r}.",
         )
     return chosen
+
+
+def _check_permutations(permutations: Any) -> None:
+    """Raise `InputError` unless ``permutations`` is a number of draws."""
+    if isinstance(permutations, str) and permutations == "auto":
+        raise InputError(
+            "conflicting-arguments",
+            "A learned test has no level at which permutations='auto' could decide.",
+            "Give a number of {permutations}.",
+            permutations=999,
+        )
+    check_draws(permutations)
 
 
 def split_samples(

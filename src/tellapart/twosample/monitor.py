@@ -20,7 +20,7 @@ from .._util.view import View
 from ..data.schema import Strictness
 from ..engine import MemoryLike, computing
 from ..stats.pvalues import check_draws, check_level, rejects
-from .batches import BatchRecord, describe_finding, free_name
+from .batches import BatchRecord, DeviationRecord, describe_finding, free_name
 from .bets import Bets
 from .control import GUARANTEES, Control, flag_history, spend_levels
 from .metrics import Metric, write_metrics
@@ -199,7 +199,7 @@ class Monitor(Result):
             fresh=fresh,
             alarm=self._is_alarm(pvalues, level, bets),
             columns=tuple(describe_finding(one) for one in named),
-            deviations=tuple({"kind": d.kind, "column": d.column, "count": d.count} for d in opened.deviations),
+            deviations=tuple(DeviationRecord(kind=d.kind, column=d.column, count=d.count) for d in opened.deviations),
             notes=(*result.notes, *self._notes(level, result.min_pvalue, bets)),
         )
         records = [*self.records, record]

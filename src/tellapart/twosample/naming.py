@@ -10,6 +10,7 @@ import numpy as np
 
 from ..data import Points
 from ..data.samples import Samples, Variable
+from ..engine.rows import as_matrix
 from ..omnibus import ColumnScore, Pooled
 from ..omnibus.single import single_pvalues
 from ..stats.design import Design
@@ -90,5 +91,5 @@ def _chunks(columns: list[int], width: int, rows: int) -> list[list[int]]:
 def _take(points: Points, places: list[int]) -> Array:
     """Some columns of all rows."""
     step = max(1, min(_BLOCK, _TOGETHER // max(1, int(np.prod(points.shape[1:])))))
-    parts = (points[start : start + step].detach().cpu().flatten(1)[:, places] for start in range(0, len(points), step))
-    return np.concatenate([part.double().numpy() for part in parts])
+    parts = (as_matrix(points[start : start + step])[:, places] for start in range(0, len(points), step))
+    return np.concatenate([part.astype(np.float64) for part in parts])

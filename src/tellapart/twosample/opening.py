@@ -1,8 +1,9 @@
-"""Samples as a test takes them: whatever the user gave, opened, checked and brought to one form."""
+"""The samples of tests with a kernel: read, checked and standardized."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .._util.errors import InputTypeError
@@ -12,7 +13,7 @@ from ..data.open import open_samples
 from ..data.options import check_reading
 from ..data.samples import Samples
 from ..engine import MemoryLike
-from ..stats.nulls import Null, Permutation
+from ..stats.nulls import Null, Paired, Permutation
 
 #: Options that belong to a null distribution.
 _OF_NULLS = {
@@ -23,52 +24,70 @@ _OF_NULLS = {
 }
 
 
-def open_for_kernel(
-    X: Any,
-    Y: Any,
-    kernel: Any,
-    *,
-    at_least: int,
-    standardise: Standardise,
-    seed: int,
-    max_memory: MemoryLike,
-    reading: dict[str, Any],
-    paired: bool = False,
-    keep: Any = None,
-    null: Null | None = None,
-    shared: str | None = None,
-) -> Samples:
-    """The two samples of a test with a kernel; ``seed`` decides which rows are drawn.
+@dataclass(frozen=True)
+class KernelInput:
+    """The two samples of a test with a kernel, as the user gave them, and how to read them.
 
-    With ``standardise="auto"`` the columns of tables are brought to one scale where the kernel is chosen by the data,
-    and left as they are where the user gave a kernel, whose bandwidth is meant for them. The groups and strata of
-    ``null`` are those of the user's rows; see `place_labels`. For ``shared`` see `OpenedSamples.encode`.
+    Attributes
+    ----------
+    X, Y : object
+        The samples.
+    kernel : object
+        The kernel, or the name of one.
+    seed : int
+        Decides which rows are drawn with ``max_rows``.
+    standardise : "auto" or bool
+        Whether columns get mean 0 and standard deviation 1. With ``"auto"``, those of tables do if ``kernel`` is a
+        name. A kernel that the user gave has a bandwidth, which is meant for the numbers as they are.
+    keep_columns : object
+        Columns to compare even if they look like ids.
+    max_memory : int, str or None
+        Memory limit.
+    reading : mapping
+        Options of reading.
+    null : Null, optional
+        The null distribution. Its groups and strata are those of the user's rows; see `place_labels`. If it is one of
+        pairs, row i of X and row i of Y belong together.
     """
-    if standardise not in ("auto", True, False):
-        raise InputTypeError("unknown-choice", f"standardise must be 'auto', True or False, but is {standardise!r}.")
-    if standardise == "auto" and not isinstance(kernel, str):
-        standardise = False
-    for name, advised in _OF_NULLS.items():
-        if name in reading:
-            raise InputTypeError(
-                "misplaced-option", f"{name} is an option of a null distribution: give null=ta.nulls.{advised}."
-            )
-    if reading.get("max_rows") is not None:
-        reading = reading | {"rng": seed}
-    if max_memory is not None:
-        reading = reading | {"max_memory": max_memory}
-    options, keep_columns = check_reading(reading), check_keep(keep)
-    opened = open_samples(
-        (X, Y),
-        ("X", "Y"),
-        options,
-        labels=_labels(null),
-        keep_columns=keep_columns,
-        paired=paired,
-        min_rows=at_least,
-        standardise=standardise,
-    )
-    return opened.encode(shared=shared)
+
+    X: Any
+    Y: Any
+    kernel: Any
+    seed: int
+    standardise: Standardise = False
+    keep_columns: Any = None
+    max_memory: MemoryLike = None
+    reading: Mapping[str, Any] = field(default_factory=dict)
+    null: Null | None = None
+
+    def open(self, *, shared: str | None = None) -> Samples:
+        """Read and check the samples. For ``shared`` see `OpenedSamples.encode`."""
+        standardise = self.standardise
+        if standardise not in ("auto", True, False):
+            raise InputTypeError("unknown-choice", f"standardise must be 'auto', True or False, got {standardise!r}.")
+        if standardise == "auto" and not isinstance(self.kernel, str):
+            standardise = False
+        for name, advised in _OF_NULLS.items():
+            if name in self.reading:
+                raise InputTypeError(
+                    "misplaced-option", f"{name} is an option of a null distribution: give null=ta.nulls.{advised}."
+                )
+        reading = dict(self.reading)
+        if reading.get("max_rows") is not None:
+            reading["rng"] = self.seed
+        if self.max_memory is not None:
+            reading["max_memory"] = self.max_memory
+        opened = open_samples(
+            (self.X, self.Y),
+            ("X", "Y"),
+            check_reading(reading),
+            labels=_labels(self.null),
+            keep_columns=check_keep(self.keep_columns),
+            paired=isinstance(self.null, Paired),
+            min_rows=2,
+            standardise=standardise,
+        )
+        return opened.encode(shared=shared)
 
 
 def place_labels(null: Null, samples: Samples) -> Null:

@@ -9,13 +9,13 @@ from statistics import NormalDist
 from typing import Any, TypeAlias
 
 import numpy as np
-import torch
+from scipy.special import log_ndtr
 
 from .._util.errors import InputError
 from .._util.numbers import percent
 from .._util.progress import ProgressLike, progress_bar
 from .._util.rng import RNG, seed_of
-from .._util.view import Axis, Column, Detail, Figure, Headline, Row, Series, Table, View, notes
+from .._util.view import Axis, Detail, Figure, Headline, Row, Series, TableBlock, TableColumn, View, notes
 from ..data.lazy import check_unchanged, take_rows
 from ..data.notices import check_keep
 from ..data.open import open_samples
@@ -61,7 +61,7 @@ class Growth:
             for p in found:
                 count = round(p * (permutations + 1))
                 z = _NORMAL.inv_cdf(1 - (1 if count <= 1 else count - 0.5) / (permutations + 1))
-                at_least = torch.special.log_ndtr(torch.from_numpy(middle - z)).numpy()
+                at_least = log_ndtr(middle - z)
                 logs += at_least if count <= 1 else -((z - middle) ** 2) / 2
             likelihood += logs * min(1.0, 1 / share / len(found))
         weights = np.exp(likelihood - likelihood.max())
@@ -85,7 +85,7 @@ class Growth:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan(Result):
+class PlanResult(Result):
     """How many rows a study needs.
 
     Attributes
@@ -134,7 +134,7 @@ class Plan(Result):
         return self._growth.power(rows / self.pilot_rows[0], self.alpha)
 
     def __repr__(self) -> str:
-        return f"Plan({self.description})"
+        return f"PlanResult({self.description})"
 
     @property
     def _decisive_pvalue(self) -> float:
@@ -189,11 +189,11 @@ class Plan(Result):
                 sentences=tuple(f"{sentence}." for sentence in self._sentences()[1:]),
             ),
             notes(self.notes, prefix="Note: "),
-            Table(
+            TableBlock(
                 title="Power of smaller studies",
                 section="How it was predicted",
                 lead="Samples of these sizes were drawn from the pilot and tested. The curve continues what they show.",
-                columns=(Column("rows drawn from the pilot", "name"), Column("power", "number")),
+                columns=(TableColumn("rows drawn from the pilot", "name"), TableColumn("power", "number")),
                 rows=rows,
                 total=len(rows),
                 detail=Detail.CARD,
@@ -239,7 +239,7 @@ def plan(
     threads: int | None = None,
     progress: ProgressLike = None,
     **reading: Any,
-) -> Plan:
+) -> PlanResult:
     """How many rows `two_sample_test` needs to find what a pilot shows, and what the pilot itself could have found.
 
     The pilot is tested, and so are smaller samples that are drawn from it without replacement. Φ⁻¹(1 - p) is taken as
@@ -309,7 +309,7 @@ def plan(
     middle, low, high = (times * m if times <= _FARTHEST else math.inf for times in growth.times(power, alpha))
     if not rejects(pilot, alpha):
         middle = high = math.inf
-    return Plan(
+    return PlanResult(
         rows=middle,
         rows_interval=(low, high),
         power=power,

@@ -14,7 +14,6 @@ from .._util.text import shorten
 from .._util.view import (
     Axis,
     Block,
-    Column,
     Detail,
     Figure,
     Gallery,
@@ -25,7 +24,8 @@ from .._util.view import (
     Row,
     Series,
     Strip,
-    Table,
+    TableBlock,
+    TableColumn,
     Tile,
     View,
     notes,
@@ -276,19 +276,19 @@ class RankResult(Result):
             return Tile("kernel", type(self.kernel).__name__, "given")
         return Tile("kernel", "Gaussians", "bandwidths from the distances of rows of the reference")
 
-    def _models_table(self) -> Table:
+    def _models_table(self) -> TableBlock:
         beats = self.beats
-        return Table(
+        return TableBlock(
             title="MMD² from the reference (AUC of a classifier)",
             section="How far from the reference",
             link="Distances",
             lead="Squared MMD, with two standard errors to either side in the figure. Whether two models can be told "
             "apart does not follow from these errors, because both share the reference: see the table below.",
             columns=(
-                Column("model", "name"),
-                Column("MMD² from the reference", "number"),
-                Column("AUC", "number"),
-                Column("significantly closer than", detail=Detail.CARD),
+                TableColumn("model", "name"),
+                TableColumn("MMD² from the reference", "number"),
+                TableColumn("AUC", "number"),
+                TableColumn("significantly closer than", detail=Detail.CARD),
             ),
             rows=tuple(
                 Row.of(
@@ -345,16 +345,20 @@ class RankResult(Result):
             cells=tuple(tuple(cell(name, other) for other in self.order) for name in self.order),
         )
 
-    def _scales_table(self) -> Table | None:
+    def _scales_table(self) -> TableBlock | None:
         if not self.scales:
             return None
         rows = tuple(
             Row.of(f"{s.factor:g}", ", ".join(s.order), "; ".join(f"{a} before {b}" for a, b in s.sure) or "none")
             for s in self.scales
         )
-        return Table(
+        return TableBlock(
             title="By single bandwidths",
-            columns=(Column("bandwidth, median distances", "name"), Column("order"), Column("significant pairs")),
+            columns=(
+                TableColumn("bandwidth, median distances", "name"),
+                TableColumn("order"),
+                TableColumn("significant pairs"),
+            ),
             rows=rows,
             total=len(rows),
             after="Gaussian kernels from narrow (details) to wide (where the mass is).",

@@ -27,7 +27,7 @@ from ..data.shared import COPIES_WIN, note_shared
 from ..engine import Compute, MemoryLike, Sums, computing
 from ..kernels import Grid, Kernel, Mixture, as_kernel
 from ..learning.bandwidths import median_distance
-from ..learning.fitting import Settings, learn_kernel
+from ..learning.fitting import LearningSettings, learn_kernel
 from ..stats.formulas import estimate_from
 from ..stats.pvalues import check_level, holm, rejects
 from ..stats.relative import relative_from
@@ -207,7 +207,7 @@ def _choose_kernel(
         )
     if not 0 < train_size < 1:
         raise InputError("out-of-range", f"train_size must be a share between 0 and 1, but is {train_size!r}.")
-    settings = Settings.from_mapping("t", learning)
+    settings = LearningSettings.from_mapping("t", learning)
     draws = np.random.default_rng(seed)
     learned, tested = [], []
     for part in points:

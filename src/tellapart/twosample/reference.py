@@ -11,32 +11,34 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from .._util.errors import InputError
 from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
 from ..data import Points, check_unchanged
+from ..data.content import Deviation
 from ..data.features import features_differ
 from ..data.limits import check_count
 from ..data.notices import check_keep
 from ..data.open import open_samples
 from ..data.options import check_reading
 from ..data.samples import Samples
-from ..data.schema import Deviation, Schema, Strictness
+from ..data.schema import Schema, Strictness
 from ..engine import Compute, MemoryLike, computing
+from ..engine.rows import as_matrix, take_matrix
 from ..omnibus import OmnibusResult, Pooled
 from ..omnibus.fixed import FixedTest
 from ..omnibus.sketch import sketch_rows
 from ..stats.design import Design
 from ..stats.pvalues import check_draws, warn_of_floor
 from .auto import run_omnibus
-from .constant_columns import find_constants, layout_of, mark_others, units_of
-from .findings import TwoSampleResult
+from .constant_columns import find_constants, layout_of, mark_others, to_single, units_of
 from .reference_state import FORMAT, MOST, ReferenceState, as_loaded, fingerprint, read_state, write_state
+from .two_sample_result import TwoSampleResult
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from .control import Control
     from .monitor import Monitor
 
@@ -137,9 +139,9 @@ class Reference:
             order = draws.permutation(total)
             fitted = min(sketch_rows(total, opened.most_numbers(), compute), total // 4)
             schema, points, notes = Schema.fit(opened, order[:fitted], options)
-            sketch = _take(points, order[:fitted])
+            sketch = take_matrix(points, order[:fitted])
             most = max_kept_rows or max(LEAST, min(KEEP, KEEP_NUMBERS // schema.width))
-            kept = _take(points, order[fitted : fitted + most])
+            kept = take_matrix(points, order[fitted : fitted + most])
             constants = {} if schema.image_shape is not None else find_constants(sketch, schema)
             layout = layout_of(schema, constants)
             test = FixedTest.fit(mark_others(sketch, constants), layout, draws, compute)
@@ -195,15 +197,14 @@ class Reference:
         """A batch as numbers, and where it deviates from the schema."""
         found = self.contents.schema.read(batch, name, schema, self.features)
         dtype = self.contents.rows.dtype
-        if dtype == torch.float32:
+        if dtype == np.float32:
             # What the reference has is in single precision already.
-            largest = torch.finfo(dtype).max
-            rows = mark_others(found.values.clamp(-largest, largest).to(dtype), self.contents.constants)
+            rows = mark_others(to_single(as_matrix(found.values)), self.contents.constants)
             return Batch(name, rows, found.notes, found.deviations)
-        rows = mark_others(found.values.to(dtype), self.contents.constants, found.single)
+        rows = mark_others(as_matrix(found.values).astype(dtype), self.contents.constants, found.single)
         return Batch(name, rows, found.notes, found.deviations, found.single)
 
-    def kept(self, rows: slice, single: tuple[int, ...] = ()) -> Tensor:
+    def kept(self, rows: slice, single: tuple[int, ...] = ()) -> Array:
         """Some of the rows that batches are compared with, rounded to single precision where ``single`` says so."""
         return mark_others(self.contents.rows[rows], self.contents.constants, single)
 
@@ -214,7 +215,12 @@ class Reference:
         rows, new = self.kept(slice(compared), batch.single), batch.rows
         units = units_of(known.schema, known.constants)
         mixed = Samples(
-            (rows, new), units, known.schema.image_shape, (None, None), ("reference", batch.name), batch.notes
+            (_as_points(rows), _as_points(new)),
+            units,
+            known.schema.image_shape,
+            (None, None),
+            ("reference", batch.name),
+            batch.notes,
         )
         old = known.test.leverages(rows, compute) if batch.single else known.leverages[:compared]
         leverages = np.concatenate([old, known.test.leverages(new, compute)])
@@ -280,7 +286,7 @@ class Batch:
     """
 
     name: str
-    rows: Tensor
+    rows: Array
     notes: tuple[str, ...] = ()
     deviations: tuple[Deviation, ...] = ()
     single: tuple[int, ...] = ()
@@ -288,14 +294,12 @@ class Batch:
     @property
     def digest(self) -> str:
         """A fingerprint of its rows."""
-        values = np.ascontiguousarray(self.rows.double().numpy())
+        values = np.ascontiguousarray(self.rows, np.float64)
         return hashlib.sha256(repr(values.shape).encode() + values.tobytes()).hexdigest()[:16]
 
 
-def _take(points: Points, rows: Array) -> Tensor:
-    """Rows in an order that was drawn, read in the order in which they lie."""
-    order = np.argsort(rows)
-    found = points[torch.from_numpy(rows[order])].detach().cpu().flatten(1)
-    back = np.empty(len(rows), np.int64)
-    back[order] = np.arange(len(rows))
-    return found[torch.from_numpy(back)].clone()
+def _as_points(rows: Array) -> Points:
+    """Rows as `tellapart.data` hands them out; the memory is shared."""
+    from torch import from_numpy
+
+    return from_numpy(rows)

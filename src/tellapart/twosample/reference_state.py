@@ -9,8 +9,6 @@ from os import PathLike
 from typing import Any, TypeAlias
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from .._util.errors import InputError, InputFileError, InputMemoryError
 from .._util.files import read_tensors, write_tensors
@@ -18,6 +16,7 @@ from .._util.records import Records
 from .._util.text import printable
 from ..data.schema import PARTS as SCHEMA_PARTS
 from ..data.schema import Schema
+from ..engine.rows import as_matrix
 from ..omnibus.fixed import PARTS as TEST_PARTS
 from ..omnibus.fixed import FixedTest
 from .constant_columns import layout_of
@@ -25,7 +24,7 @@ from .constant_columns import layout_of
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
 #: What files say they are.
-FORMAT = "tellapart reference, version 4"
+FORMAT = "tellapart reference, version 5"
 #: Rows that a batch is compared with at the most.
 MOST = 16_384
 
@@ -60,7 +59,7 @@ class ReferenceState:
     schema: Schema
     constants: dict[str, float]
     test: FixedTest
-    rows: Tensor
+    rows: Array
     leverages: Array
     notes: tuple[str, ...]
 
@@ -140,8 +139,8 @@ def _check(state: Any) -> None:
     claim(isinstance(state, ReferenceState), "parts")
     claim(state.format == FORMAT, "parts")
     schema, test, rows = state.schema, state.test, state.rows
-    claim(isinstance(schema, Schema) and isinstance(test, FixedTest) and isinstance(rows, Tensor), "parts")
-    claim(rows.ndim == 2 and rows.is_floating_point() and len(rows) >= 1 and rows.shape[1] == schema.width, "rows")
+    claim(isinstance(schema, Schema) and isinstance(test, FixedTest) and isinstance(rows, np.ndarray), "parts")
+    claim(rows.ndim == 2 and rows.dtype.kind == "f" and len(rows) >= 1 and rows.shape[1] == schema.width, "rows")
     claim(len(rows) <= state.total < 2**53 and state.seed >= 0, "rows")
     schema.check()
     plan = test.plan
@@ -151,6 +150,5 @@ def _check(state: Any) -> None:
     count = sum(len(directions.names) for directions in test.directions.values())
     claim(state.leverages.shape == (min(len(rows), MOST), count), "leverages")
     # Features of two rows must be computable.
-    with torch.no_grad():
-        for block, F in plan.features(rows[:2], plan.blocks):
-            claim(F.flatten(1).shape == (len(rows[:2]), block.width) and bool(torch.isfinite(F).all()), "features")
+    for block, F in plan.features(rows[:2], plan.blocks):
+        claim(as_matrix(F).shape == (len(rows[:2]), block.width) and bool(np.isfinite(F).all()), "features")

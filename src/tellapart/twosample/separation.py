@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from ..data import Points
 from ..engine import Compute
 from ..learning.discriminant import fit_witness
 from ..stats.auc import auc_and_error
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 #: Maximum number of rows of each sample.
 ROWS = 4_000
@@ -30,4 +31,4 @@ def held_out_auc(x: Points, y: Points, rng: np.random.Generator, compute: Comput
 
 
 def _rows(points: Points, rows: np.ndarray[Any, Any]) -> Tensor:
-    return points[torch.from_numpy(np.sort(rows))].detach().cpu().float()
+    return points[np.sort(rows)].detach().cpu().float()

@@ -7,11 +7,9 @@ from itertools import pairwise
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from ..engine import Compute
-from ..engine.rows import Size, sum_rows
+from ..engine.rows import Size, add_at, as_matrix, sum_rows
 from .moments import LabelledRows, Moments, PairIndex, centred
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
@@ -90,7 +88,7 @@ def sum_variances(rows: LabelledRows, places: PairIndex, moments: Moments, compu
     found = alone
     if rows.units is not None or rows.strata is not None:
         found = sum_squares(influence, rows, compute)
-    mean_squares = alone.variance.numpy()[2 * width : 3 * width]
+    mean_squares = alone.variance[2 * width : 3 * width]
     if rows.weights is not None:  # relative to rows of equal weights
         mean_squares = mean_squares / np.mean(rows.weights**2)
     n = np.concatenate(
@@ -111,7 +109,7 @@ class RowInfluence(Protocol):
     def width(self) -> int:
         """Number of estimates."""
 
-    def __call__(self, block: Tensor, labels: Array, rows: slice) -> Tensor:
+    def __call__(self, block: Array, labels: Array, rows: slice) -> Array:
         """Influences of a block of rows at these positions."""
 
 
@@ -130,32 +128,33 @@ class Influence:
         """Three estimates for each column, and one for each pair."""
         return 3 * len(self.within) + len(self.places.first)
 
-    def __call__(self, block: Tensor, labels: Array, rows: slice) -> Tensor:
+    def __call__(self, block: Array, labels: Array, rows: slice) -> Array:
         """Influences on shifts, log ratios of deviations, means and correlations."""
-        found = torch.zeros(len(block), self.width, dtype=torch.float64)
+        found = np.zeros((len(block), self.width))
         for k, sign in ((0, -1.0), (1, 1.0)):
-            of_sample = torch.from_numpy(labels[rows] == k)
-            found[of_sample] = self._of_sample(block[of_sample].double(), k, sign)
-        return found if self.weights is None else found * torch.from_numpy(self.weights[rows])[:, None]
+            of_sample = labels[rows] == k
+            found[of_sample] = self._of_sample(block[of_sample].astype(np.float64), k, sign)
+        return found if self.weights is None else found * self.weights[rows][:, None]
 
-    def _of_sample(self, raw: Tensor, k: int, sign: float) -> Tensor:
+    def _of_sample(self, raw: Array, k: int, sign: float) -> Array:
         m = self.moments
         Z, there = centred(raw, m.centre[k], self.places.missing_indicators)
-        counts, offsets, deviations = (torch.from_numpy(part[k]) for part in (m.counts, m.offsets, m.deviations))
-        within, shift = torch.from_numpy(self.within), torch.from_numpy(self.shift)
-        total = torch.from_numpy(m.counts.sum(0))
-        larger = (counts / (counts - 1).clamp(min=1)).sqrt()
+        counts, offsets, deviations = m.counts[k], m.offsets[k], m.deviations[k]
+        within, shift, total = self.within, self.shift, m.counts.sum(0)
+        larger = np.sqrt(counts / np.maximum(counts - 1, 1))
         mask = 1.0 if there is None else there
         off = (Z - offsets) * mask
         squares = (off**2 - deviations**2) * mask
         location = (sign * off / (counts * within) - shift * squares / (2 * within**2 * total)) * larger
         # The change of the log deviation without the row (jackknife): outliers have a larger influence than by the
         # delta method, whose intervals would be too short.
-        others = (counts - 1).clamp(min=1)
-        lever = (off / deviations.clamp(min=1e-300)) ** 2 / others
-        scale = -sign / 2 * (torch.log1p(-lever.clamp(max=1 - 0.5 / counts)) + (counts / others).log()) * mask / larger
-        mean = sign * (raw - torch.from_numpy(m.plain_means[k])) / float(m.rows[k])
-        return torch.cat([location, scale, mean, sign * _of_correlations(Z, there, k, self.moments, self.places)], 1)
+        others = np.maximum(counts - 1, 1)
+        lever = (off / np.maximum(deviations, 1e-300)) ** 2 / others
+        left = np.log1p(-np.minimum(lever, 1 - 0.5 / counts)) + np.log(counts / others)
+        scale = -sign / 2 * left * mask / larger
+        mean = sign * (raw - m.plain_means[k]) / float(m.rows[k])
+        correlations = sign * _of_correlations(Z, there, k, self.moments, self.places)
+        return np.concatenate([location, scale, mean, correlations], 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,33 +170,35 @@ class CorrelationInfluence:
         """One estimate for each pair of each sample."""
         return int(self.moments.correlations.size)
 
-    def __call__(self, block: Tensor, labels: Array, rows: slice) -> Tensor:
+    def __call__(self, block: Array, labels: Array, rows: slice) -> Array:
         """Influences of a block of rows, which are 0 on correlations of other samples."""
         samples, pairs = self.moments.correlations.shape
-        found = torch.zeros(len(block), samples, pairs, dtype=torch.float64)
+        found = np.zeros((len(block), samples, pairs))
         for k in range(samples):
-            of_sample = torch.from_numpy(labels[rows] == k)
-            Z, there = centred(block[of_sample].double(), self.moments.centre[k], self.places.missing_indicators)
+            of_sample = labels[rows] == k
+            raw = block[of_sample].astype(np.float64)
+            Z, there = centred(raw, self.moments.centre[k], self.places.missing_indicators)
             found[of_sample, k] = _of_correlations(Z, there, k, self.moments, self.places)
-        joined = found.flatten(1)
-        return joined if self.weights is None else joined * torch.from_numpy(self.weights[rows])[:, None]
+        joined = found.reshape(len(block), -1)
+        return joined if self.weights is None else joined * self.weights[rows][:, None]
 
 
-def _of_correlations(Z: Tensor, there: Tensor | None, k: int, moments: Moments, places: PairIndex) -> Tensor:
+def _of_correlations(Z: Array, there: Array | None, k: int, moments: Moments, places: PairIndex) -> Array:
     """The influence of rows of sample k on its correlations."""
-    n, means, deviations = (torch.from_numpy(part) for part in moments.pairs)
-    rho = torch.from_numpy(moments.correlations[k])
+    n, means, deviations = moments.pairs
+    rho = moments.correlations[k]
     u = (Z[:, places.first] - means[0, k]) / deviations[0, k]
     v = (Z[:, places.second] - means[1, k]) / deviations[1, k]
     both = 1.0 if there is None else there[:, places.first] * there[:, places.second]
-    larger = (n[k] / (n[k] - 1).clamp(min=1)).sqrt()
-    return (u * v - rho * (u**2 + v**2) / 2) * both / n[k] * larger
+    larger = np.sqrt(n[k] / np.maximum(n[k] - 1, 1))
+    influence: Array = (u * v - rho * (u**2 + v**2) / 2) * both / n[k] * larger
+    return influence
 
 
 def sum_correlation_variances(rows: LabelledRows, places: PairIndex, moments: Moments, compute: Compute) -> Array:
     """The variance of the correlation of each pair in each sample: (samples, pairs)."""
     squares = sum_squares(CorrelationInfluence(places, moments, rows.weights), rows, compute)
-    found: Array = squares.variance.numpy().reshape(moments.correlations.shape)
+    found: Array = squares.variance.reshape(moments.correlations.shape)
     return found
 
 
@@ -218,16 +219,16 @@ class Squares(NamedTuple):
         Whether a unit has rows of several samples.
     """
 
-    variance: Tensor
-    parts: Tensor
-    fourth: Tensor
+    variance: Array
+    parts: Array
+    fourth: Array
     free: Array
     joint: bool = False
 
 
 def _find_spread(squares: Squares, counts: Array) -> Spread:
     """Variances with their degrees of freedom; ``counts`` are numbers of observed values: (2, estimates)."""
-    variance, parts, fourth = squares.variance.numpy(), squares.parts.numpy(), squares.fourth.numpy()
+    variance, parts, fourth = squares.variance, squares.parts, squares.fourth
     free = np.maximum(np.minimum(squares.free[:, None], counts - 1), 1e-9)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         by_size = free.min(0) if squares.joint else parts.sum(0) ** 2 / (parts**2 / free).sum(0)
@@ -244,21 +245,21 @@ def sum_squares(influence: RowInfluence, rows: LabelledRows, compute: Compute) -
         return _within_strata(influence, rows, rows.strata, compute)
     variance, second, fourth = _by_row(influence, rows, compute)
     free = np.maximum(np.bincount(rows.labels, minlength=rows.samples) - 1.0, 0.0)
-    return Squares(variance, torch.stack([variance - second, second]), fourth, free)
+    return Squares(variance, np.stack([variance - second, second]), fourth, free)
 
 
-def _by_row(influence: RowInfluence, rows: LabelledRows, compute: Compute, scale: Tensor | None = None) -> Tensor:
+def _by_row(influence: RowInfluence, rows: LabelledRows, compute: Compute, scale: Array | None = None) -> Array:
     """Sums of squares over all rows and over those of the second sample, and of fourth powers: (3, estimates)."""
 
-    def sum_block(where: slice, block: Tensor) -> Tensor:
+    def sum_block(where: slice, block: Array) -> Array:
         squares = influence(block, rows.labels, where) ** 2
         if scale is not None:
             squares = squares * scale[where, None]
-        second = squares[torch.from_numpy(rows.labels[where] == 1)]
-        return torch.stack([squares.sum(0), second.sum(0), (squares**2).sum(0)])
+        second = squares[rows.labels[where] == 1]
+        return np.stack([squares.sum(0), second.sum(0), (squares**2).sum(0)])
 
     size = Size(24 * influence.width, 60 * influence.width, 20.0 * influence.width)
-    sums: Tensor = sum_rows(sum_block, rows.points, size, compute)
+    sums: Array = sum_rows(sum_block, rows.points, size, compute)
     return sums
 
 
@@ -312,11 +313,11 @@ def _within_strata(influence: RowInfluence, rows: LabelledRows, strata: Array, c
     counted = np.ones(len(cells)) if rows.weights is None else rows.weights
     kept = (np.bincount(cells, counted, len(count)) > 0) & ~alone
     lost = kept.reshape(-1, samples).sum(0) + float(alone.any())
-    variance, second, fourth = _by_row(influence, rows, compute, torch.from_numpy(np.where(alone, 0.0, larger)[cells]))
-    parts = torch.stack([variance - second, second])
+    variance, second, fourth = _by_row(influence, rows, compute, np.where(alone, 0.0, larger)[cells])
+    parts = np.stack([variance - second, second])
     of_means = _sum_totals(influence, rows, cells, np.sqrt(less)[cells])[0]
     # Fourth powers are about the means of samples, and so are the squares that they are compared with.
-    within = (variance - of_means) / variance.clamp(min=1e-300)
+    within = (variance - of_means) / np.maximum(variance, 1e-300)
     free = np.maximum((shares > 0).sum(0) - lost, 0.0)
     left = max(free.sum(), 1.0) / max((shares > 0).sum(), 1.0)
     found = [variance - of_means, fourth * within**2 / left, parts * within]
@@ -328,22 +329,23 @@ def _within_strata(influence: RowInfluence, rows: LabelledRows, strata: Array, c
 
 def _sum_totals(
     influence: RowInfluence, rows: LabelledRows, numbers: Array, factor: Array
-) -> tuple[Tensor, Tensor, Tensor]:
+) -> tuple[Array, Array, Array]:
     """Squares, fourth powers, and squares by sample, of the weighted totals of each unit."""
     width, samples = influence.width, rows.samples
     count = (int(numbers.max()) + 1) * samples
-    places, factors = torch.from_numpy(numbers * samples + rows.labels), torch.from_numpy(factor)[:, None]
+    places, factors = numbers * samples + rows.labels, factor[:, None]
     step = max(1, min(width, _TOGETHER // count))
-    squares, fourth = torch.zeros(2, width, dtype=torch.float64)
-    parts = torch.zeros(samples, width, dtype=torch.float64)
-    for start in range(0, width, step):
-        some = slice(start, min(start + step, width))
-        totals = torch.zeros(count, some.stop - some.start, dtype=torch.float64)
-        for row in range(0, len(rows.points), _BLOCK):
-            here = slice(row, min(row + _BLOCK, len(rows.points)))
-            block = rows.points[here].detach().cpu().flatten(1)
-            totals.index_add_(0, places[here], factors[here] * influence(block, rows.labels, here)[:, some])
-        by_sample = totals.view(-1, samples, some.stop - some.start)
-        whole = by_sample.sum(1) ** 2
-        squares[some], fourth[some], parts[:, some] = whole.sum(0), (whole**2).sum(0), (by_sample**2).sum(0)
+    squares, fourth = np.zeros((2, width))
+    parts = np.zeros((samples, width))
+    with np.errstate(all="ignore"):
+        for start in range(0, width, step):
+            some = slice(start, min(start + step, width))
+            totals = np.zeros((count, some.stop - some.start))
+            for row in range(0, len(rows.points), _BLOCK):
+                here = slice(row, min(row + _BLOCK, len(rows.points)))
+                block = as_matrix(rows.points[here])
+                add_at(totals, places[here], factors[here] * influence(block, rows.labels, here)[:, some])
+            by_sample = totals.reshape(-1, samples, some.stop - some.start)
+            whole = by_sample.sum(1) ** 2
+            squares[some], fourth[some], parts[:, some] = whole.sum(0), (whole**2).sum(0), (by_sample**2).sum(0)
     return squares, fourth, parts[:2]

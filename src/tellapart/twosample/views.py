@@ -10,12 +10,26 @@ import numpy as np
 
 from .._util.bins import bin_edges, range_of_null, shared_edges, shares_in
 from .._util.numbers import is_smallest, number, p_sentence, p_text, percent, signed
-from .._util.view import Axis, Cell, Column, Detail, EffectBar, Figure, Headline, Matrix, MatrixCell, Row, Series, Table
+from .._util.view import (
+    Axis,
+    Cell,
+    Detail,
+    EffectBar,
+    Figure,
+    Headline,
+    Matrix,
+    MatrixCell,
+    Row,
+    Series,
+    TableBlock,
+    TableColumn,
+)
 from ..omnibus import FAMILIES as FAMILY_CLASSES
 from ..stats.pvalues import rejects
 
 if TYPE_CHECKING:
-    from .findings import FamilyResult, Finding
+    from .auto_result import FamilyResult
+    from .findings import Finding
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
@@ -25,6 +39,8 @@ FAMILIES = {family.name: family.description for family in FAMILY_CLASSES}
 UNITS = {"location": "SD", "shape": "SD", "scale": "times the SD", "share": "points", "dependence": "correlation"}
 #: Columns or pairs that a page lists.
 MOST_FINDINGS = 500
+#: Maximum number of points of a ROC curve.
+_CUTS = 2_000
 _APPROXIMATE = (
     "Approximate, and for each column by itself. Where a sample has few rows and skewed values it is too short: of "
     "lognormal values with 200 rows against 15, 90 % of the intervals cover the effect."
@@ -39,6 +55,16 @@ def verdict(differ: bool, alpha: float, subject: str = "samples") -> str:
     """
     between = "" if subject == "samples" else f" between the {subject}"
     return f"The {subject} differ" if differ else f"No difference is seen{between} at level {alpha:g}"
+
+
+def distinct_names(names: Sequence[str]) -> tuple[str, str]:
+    """The names of two samples; X and Y tell samples with the same name apart.
+
+    >>> distinct_names(("a", "b")), distinct_names(("a", "a"))
+    (('a', 'b'), ('a (X)', 'a (Y)'))
+    """
+    first, second = names
+    return (first, second) if first != second else (f"{first} (X)", f"{second} (Y)")
 
 
 def headline(
@@ -84,13 +110,13 @@ def smallest_remark(pvalue: float, smallest: float, permutations: int) -> str:
     return "the smallest attainable" if is_smallest(pvalue, smallest) else f"{permutations:,} permutations"
 
 
-def families_table(families: Mapping[str, FamilyResult], smallest: float) -> Table | None:
+def families_table(families: Mapping[str, FamilyResult], smallest: float) -> TableBlock | None:
     """The families of statistics, each with its own p-value; None if there are none."""
     if not families:
         return None
-    return Table(
+    return TableBlock(
         title="Each view by itself",
-        columns=(Column("view", "name"), Column("p by itself", "p"), Column("strongest statistic")),
+        columns=(TableColumn("view", "name"), TableColumn("p by itself", "p"), TableColumn("strongest statistic")),
         rows=tuple(
             Row.of(FAMILIES.get(name, name), p_text(one.pvalue, smallest), one.strongest_statistic)
             for name, one in families.items()
@@ -109,7 +135,7 @@ def findings_table(
     what: str = "Columns",
     one: str = "column",
     **others: Any,
-) -> Table | None:
+) -> TableBlock | None:
     """Columns or pairs of columns, those that differ strong; None if there are none.
 
     Parameters
@@ -137,16 +163,16 @@ def findings_table(
         reach[unit] = max([reach.get(unit, 0.0), *ends])
     strong = sum(rejects(finding.pvalue, alpha) for finding in findings) if reject else 0
     looked = f"{what}: {len(findings):,} were examined; none is named, since the test does not reject."
-    return Table(
+    return TableBlock(
         **{
             "title": what,
             "strong_title": f"{what} that differ (adjusted p ≤ {alpha:g})",
             "instead": "" if reject else looked,
             "columns": (
-                Column(one, "name"),
-                Column("what differs"),
-                Column("effect", "number", Detail.CARD, _APPROXIMATE),
-                Column("adjusted p", "p"),
+                TableColumn(one, "name"),
+                TableColumn("what differs"),
+                TableColumn("effect", "number", Detail.CARD, _APPROXIMATE),
+                TableColumn("adjusted p", "p"),
             ),
             "rows": tuple(_row(finding, alpha, reject, smallest, reach) for finding in shown),
             "total": len(findings),
@@ -326,4 +352,32 @@ def witness_figure(of_x: Array, of_y: Array, names: Sequence[str], bins: int | N
         ),
         description=f"Witness function: mean {number(means[0])} in {names[0]} and {number(means[1])} in {names[1]}",
         **others,
+    )
+
+
+def roc_figure(of_x: Array, of_y: Array, names: Sequence[str], area: str) -> Figure:
+    """The ROC curve of the witness function.
+
+    Parameters
+    ----------
+    of_x, of_y : array
+        The values of the function.
+    names : sequence of str
+        The names of the samples.
+    area : str
+        The area under the curve, for the legend.
+    """
+    of_x, of_y = np.asarray(of_x, float), np.asarray(of_y, float)
+    cuts = np.unique(np.concatenate([of_x, of_y]))[::-1]
+    if len(cuts) > _CUTS:
+        cuts = cuts[np.linspace(0, len(cuts) - 1, _CUTS).astype(int)]
+    hits, alarms = (1 - np.searchsorted(np.sort(values), cuts, "left") / len(values) for values in (of_x, of_y))
+    return Figure(
+        x=Axis(f"share of {names[1]} above the cut", 0.0, 1.0),
+        y=Axis(f"share of {names[0]} above the cut", 0.0, 1.0),
+        series=(
+            Series("line", "limit", "", (0.0, 1.0), (0.0, 1.0)),
+            Series("line", "estimate", area, (0.0, *alarms.tolist(), 1.0), (0.0, *hits.tolist(), 1.0)),
+        ),
+        description=f"ROC curve of the witness function: {area}",
     )

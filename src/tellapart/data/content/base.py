@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ..._util.errors import InputError
 from ..arrays import Array
-from ..columns import Column
+from ..columns import TableColumn
 from ..sample import Kind
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Content(ABC):
     """
 
     #: The columns of a table, with their types; empty for everything else.
-    columns: tuple[Column, ...] = ()
+    columns: tuple[TableColumn, ...] = ()
 
     @property
     @abstractmethod
@@ -80,15 +80,15 @@ class Content(ABC):
     # --- Columns
 
     @property
-    def read_columns(self) -> tuple[Column, ...]:
+    def read_columns(self) -> tuple[TableColumn, ...]:
         """The columns of the table that was read, also where features of it are compared."""
         return self.columns
 
-    def split_columns(self) -> tuple[Column, ...]:
+    def split_columns(self) -> tuple[TableColumn, ...]:
         """One column for each of ``names``; those of plain rows hold numbers."""
         return self.columns
 
-    def column(self, name: str) -> Column | None:
+    def column(self, name: str) -> TableColumn | None:
         """The values of a column as they came; None where there is no such column to be compared."""
         return None
 

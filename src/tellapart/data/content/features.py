@@ -12,10 +12,11 @@ import torch
 from torch import Tensor
 
 from ..._util.errors import InputError
-from ..arrays import Array, check_finite
-from ..columns import Column
+from ..arrays import Array
+from ..columns import TableColumn
 from ..encoding import Encoding, Standardise
 from ..features import Batch, apply_features, name_outputs
+from ..finite import check_finite
 from ..hashing import hash_blocks
 from ..names import unique_names
 from ..sample import Kind
@@ -62,11 +63,11 @@ class Features(Content):
         return self.shown.names
 
     @property
-    def read_columns(self) -> tuple[Column, ...]:
+    def read_columns(self) -> tuple[TableColumn, ...]:
         """The columns of the table that was read."""
         return self.shown.read_columns
 
-    def split_columns(self) -> tuple[Column, ...]:
+    def split_columns(self) -> tuple[TableColumn, ...]:
         """The columns that are shown."""
         return self.shown.split_columns()
 
@@ -150,7 +151,7 @@ def features_of_numbers(
 
 
 def features_of_texts(
-    content: Content, column: Column, function: Callable[..., Any], label: str, batch_size: int
+    content: Content, column: TableColumn, function: Callable[..., Any], label: str, batch_size: int
 ) -> Features:
     """Features of a column of texts; each text is looked at once, however often it occurs."""
     if column.missing.any():

@@ -12,9 +12,10 @@ import torch
 from torch import Tensor
 
 from ..._util.errors import InputError, Note
-from ..arrays import Array, check_finite, iterate_blocks
+from ..arrays import Array, iterate_blocks
 from ..encoding import Encoding, Standardise
 from ..features import Batch, apply_features
+from ..finite import check_finite
 from ..hashing import hash_blocks
 from ..limits import check_memory
 from ..sample import Kind

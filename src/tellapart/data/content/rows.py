@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays import Array, check_finite, fits_single, iterate_blocks
-from ..columns import Column
+from ..arrays import Array, fits_single, iterate_blocks
+from ..columns import TableColumn
 from ..encoding import Encoding, Standardise
+from ..finite import check_finite
 from ..hashing import hash_blocks
 from ..names import select_columns
 from ..precision import Precision, precision_of, to_single
@@ -83,16 +84,16 @@ class Rows(Content):
         """What it is, for messages."""
         return "list of rows"
 
-    def split_columns(self) -> tuple[Column, ...]:
+    def split_columns(self) -> tuple[TableColumn, ...]:
         """The columns, as numbers."""
         return tuple(self._column(k, name) for k, name in enumerate(self.names))
 
-    def column(self, name: str) -> Column | None:
+    def column(self, name: str) -> TableColumn | None:
         """The numbers of a column."""
         return self._column(self.names.index(name), name) if name in self.names else None
 
-    def _column(self, k: int, name: str) -> Column:
-        return Column(name, "number", np.asarray(self.values[:, k], float))
+    def _column(self, k: int, name: str) -> TableColumn:
+        return TableColumn(name, "number", np.asarray(self.values[:, k], float))
 
     def select(self, columns: tuple[str, ...] | None, drop: tuple[str, ...] | None, label: str) -> Rows:
         """The columns that are wanted."""

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..._util.errors import InputError
-from ..arrays import LARGEST, Array
-from ..columns import Column, concatenate_columns
+from ..arrays import Array
+from ..columns import TableColumn, concatenate_columns
 from ..encoding import Encoding, Standardise
+from ..finite import check_columns
 from ..hashing import hash_columns
-from ..names import quote_names
 from ..precision import to_single
 from ..sample import Kind
 from ..scaling import MOST_LEVELS
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Table(Content):
+class TableContent(Content):
     """Columns of one length, with names that differ."""
 
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
 
     @property
     def kind(self) -> Kind:
@@ -65,9 +65,9 @@ class Table(Content):
     def __len__(self) -> int:
         return len(self.columns[0])
 
-    def take(self, rows: Array) -> Table:
+    def take(self, rows: Array) -> TableContent:
         """Some of the rows."""
-        return Table(tuple(column.take(rows) for column in self.columns))
+        return TableContent(tuple(column.take(rows) for column in self.columns))
 
     def row(self, i: int) -> list[str]:
         """The cells of row ``i`` as text."""
@@ -77,14 +77,14 @@ class Table(Content):
         """What it is, for messages."""
         return "table"
 
-    def column(self, name: str) -> Column | None:
+    def column(self, name: str) -> TableColumn | None:
         """The column of this name."""
         return next((column for column in self.columns if column.name == name), None)
 
-    def without(self, names: Sequence[str]) -> Table:
+    def without(self, names: Sequence[str]) -> TableContent:
         """The table without some of its columns."""
         unwanted = set(names)
-        return Table(tuple(column for column in self.columns if column.name not in unwanted))
+        return TableContent(tuple(column for column in self.columns if column.name not in unwanted))
 
     def notes(self, image_options: bool) -> tuple[str, ...]:
         """How columns were read, where that is worth reporting."""
@@ -92,19 +92,7 @@ class Table(Content):
 
     def validate(self, label: str, missing: Missing) -> Array | None:
         """Raise `InputError` if values are infinite or too large, or missing where none may be."""
-        infinite = [c.name for c in self.columns if c.kind == "number" and np.isinf(c.values).any()]
-        if infinite:
-            raise InputError(
-                "infinite-values", f"{label} has infinite values in {quote_names(infinite)}. Remove or replace them."
-            )
-        large = [
-            c.name for c in self.columns if c.kind == "number" and np.nanmax(np.abs(c.values), initial=0) > LARGEST
-        ]
-        if large:
-            raise InputError(
-                "values-too-large",
-                f"{label} has values beyond {LARGEST:g} in {quote_names(large)}. Divide them by a large number.",
-            )
+        check_columns({c.name: c.values for c in self.columns if c.kind == "number"}, label)
         if missing == "error":
             self._check_missing(label)
         return self.missing if missing == "drop" else None
@@ -170,10 +158,10 @@ class Table(Content):
             )
         return values
 
-    def concatenate(self, others: Sequence[Content]) -> Table:
+    def concatenate(self, others: Sequence[Content]) -> TableContent:
         """The rows of several tables."""
         columns = zip(self.columns, *(other.columns for other in others), strict=True)
-        return Table(tuple(concatenate_columns(parts) for parts in columns))
+        return TableContent(tuple(concatenate_columns(parts) for parts in columns))
 
     def most_numbers(self, indicators: bool) -> int:
         """One number for a column, or one for each of the texts that get one, and one for what is missing."""
@@ -185,7 +173,7 @@ class Table(Content):
         """For each column whether float32 holds its values exactly."""
         return tuple(column.single for column in self.columns)
 
-    def to_single(self, which: Sequence[bool]) -> Table:
+    def to_single(self, which: Sequence[bool]) -> TableContent:
         """Columns of numbers rounded to single precision, where ``which`` says so."""
         columns = [
             replace(column, values=to_single(column.values))
@@ -193,7 +181,7 @@ class Table(Content):
             else column
             for column, single in zip(self.columns, which, strict=True)
         ]
-        return Table(tuple(columns))
+        return TableContent(tuple(columns))
 
     def hash_rows(self) -> Array:
         """A number of 64 bits for each row, which equal rows share."""

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..arrays import Array, check_rows
-from ..content import Images, Table
+from ..content import Images, TableContent
 from ..lazy import Lazy
 from ..limits import check_memory
 from ..options import ReadOptions
@@ -87,7 +87,7 @@ class Opened:
         How many rows there are, where only some were read.
     """
 
-    content: Array | Table | Images
+    content: Array | TableContent | Images
     numbers: Array | None = None
     files: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()

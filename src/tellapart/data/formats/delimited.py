@@ -19,13 +19,13 @@ from ..._util.extras import extra
 from ..._util.memory import available_memory
 from ..._util.text import printable
 from ..arrays import Array
-from ..columns import quote_words, stands_for_missing
-from ..content import Table
-from ..frames import table_from_frame
+from ..content import TableContent
 from ..names import select_columns, unique_names
 from ..profile import is_row_number
 from ..sampling import sample_stream
+from ..texts import read_columns
 from .base import FileFormat, Opened, Request
+from .frames import table_from_frame
 from .text import LATIN_NOTE, BoundedStream, decode_head, is_zipped, measure_text, open_bytes, read_head
 
 #: Memory that a cell takes while it is read, beside its text (as measured).
@@ -37,13 +37,10 @@ _MOST_COLUMNS = 100_000
 _CELLS = 500_000
 #: Memory that a byte of text takes at the most while rows are drawn (as measured, with cells of one digit).
 _BYTES_PER_BYTE = 16
-#: Characters of the longest word that stands for a missing number.
-_LONGEST_WORD = 12
 #: Cells that are changed where they are read as numbers: those with a zero in front, and whole numbers beyond 2**53.
 _LOSSY = r"^\s*(?:0|[+-]?\d{15})\d"
-#: An empty cell is missing; words are left to `read_texts`, which reads the texts of all formats.
-_TYPED = {"keep_default_na": False, "na_values": [""], "low_memory": False}
-_TEXTS = {"keep_default_na": False, "na_filter": False}
+#: An empty cell is missing; words are left to `texts`, which reads the texts of all formats.
+_EMPTY = {"keep_default_na": False, "na_values": [""]}
 
 
 class Delimited(FileFormat):
@@ -98,9 +95,6 @@ def _read(pandas: Any, request: Request, start: bytes, encoding: str) -> Opened:
         "header": None,
     }
     as_text = [k for k in keep if printable(names[k]) in request.options.texts]
-    # Since pandas 3.1 each number is the float nearest to it; before, on request.
-    old = tuple(map(int, pandas.__version__.split(".")[:2])) < (3, 1)
-    typed = _TYPED | ({"float_precision": "round_trip"} if old else {}) | {"dtype": dict.fromkeys(as_text, str)}
     of_row = len(head.encode()) / max(1, head.count("\n")) + _BYTES_PER_CELL * len(keep)
     if max_rows is None:
         # Cells of each byte, as far as the first part of the file tells.
@@ -114,35 +108,21 @@ def _read(pandas: Any, request: Request, start: bytes, encoding: str) -> Opened:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pandas.errors.ParserWarning)
             if max_rows is None:
-                with _open_rows(request, encoding, layout) as rows:
-                    frame = pandas.read_csv(rows, **typed, **options)
+                frame = _read_all(pandas, request, options, as_text, encoding, layout)
                 numbers, total = np.arange(len(frame)), len(frame)
-                doubtful, texts = _find_doubtful(frame, rows.has_leading_zero), frame
-                if doubtful:
-                    how = options | {"usecols": doubtful, "dtype": str}
-                    with _open_rows(request, encoding, layout) as rows:
-                        texts = pandas.read_csv(rows, **_TEXTS, **how)
             else:
-                texts, numbers, total = _read_some(pandas, request, of_row, options, encoding, layout)
-                again = io.StringIO(texts.to_csv(index=False, header=False))
-                frame = pandas.read_csv(again, header=None, names=list(texts.columns), decimal=layout.decimal, **typed)
-                doubtful = _find_doubtful(frame, True)
+                frame, numbers, total = _read_some(pandas, request, of_row, options, encoding, layout)
     except (pandas.errors.ParserError, pandas.errors.ParserWarning) as error:
         reason = re.sub(r"^.*C error: ", "", str(error).strip().splitlines()[0]).rstrip(".")
         reason = re.sub(r"(?<=line )\d+", lambda match: str(int(match[0]) + layout.header), reason)
         raise InputError("irregular-table", f"{request.label} is not a regular table: {reason}.") from None
-    for k in doubtful:
-        frame[k] = _as_written(frame[k], texts[k])
-    others = [k for k in frame.columns if k not in as_text]
-    remarks = {k: _read_gaps(frame, k, layout.decimal) for k in others}
-    places = list(frame.columns)
-    frame.columns = [names[k] for k in places]
-    table = table_from_frame(frame, request.label)
-    remarked = (replace(c, remark=remarks.get(k) or c.remark) for c, k in zip(table.columns, places, strict=True))
-    table, notes = Table(tuple(remarked)), ((LATIN_NOTE,) if encoding == "latin-1" else ())
+    frame.columns = [names[k] for k in frame.columns]
+    table, notes = table_from_frame(frame, request.label), ((LATIN_NOTE,) if encoding == "latin-1" else ())
+    if layout.decimal == ",":  # which `texts` cannot know
+        table = TableContent(tuple(replace(c, how=",") if c.kind == "text" else c for c in table.columns))
     unnamed = layout.header and not layout.first[0].strip() and keep[0] == 0 and len(keep) > 1
-    if unnamed and is_row_number(table.columns[0].values):
-        table = Table(table.columns[1:])
+    if unnamed and is_row_number(read_columns(table.columns[:1], [request.label])[0].values):
+        table = TableContent(table.columns[1:])
         text = "The first column has no name and numbers the rows: it is left out."
         notes = (*notes, Note("column-left-out", text))
     return Opened(table, numbers, notes=notes, total=total)
@@ -190,17 +170,36 @@ def _open_rows(request: Request, encoding: str, layout: _Layout, most: float = m
             yield _Rows(stream, bounded, layout.separator)
 
 
+def _read_all(
+    pandas: Any, request: Request, options: dict[str, Any], as_text: list[int], encoding: str, layout: _Layout
+) -> Any:
+    """All rows: numbers as the parser reads them, in columns of nothing else, and texts."""
+    # Since pandas 3.1 each number is the float nearest to it; before, on request.
+    old = tuple(map(int, pandas.__version__.split(".")[:2])) < (3, 1)
+    typed = {"float_precision": "round_trip"} if old else {}
+    with _open_rows(request, encoding, layout) as rows:
+        frame = pandas.read_csv(rows, **_EMPTY, **typed, low_memory=False, dtype=dict.fromkeys(as_text, str), **options)
+    doubtful = _find_doubtful(frame, rows.has_leading_zero)
+    if doubtful:
+        with _open_rows(request, encoding, layout) as rows:
+            texts = pandas.read_csv(rows, **_EMPTY, **options | {"usecols": doubtful, "dtype": str})
+        for k in doubtful:
+            # 01234 or 9007199254740993, which reading them as numbers has changed
+            frame[k] = texts[k] if texts[k].str.contains(_LOSSY).any() else frame[k]
+    return frame
+
+
 def _read_some(
     pandas: Any, request: Request, of_row: float, options: dict[str, Any], encoding: str, layout: _Layout
 ) -> tuple[Any, Array, int]:
-    """Some rows of the file, as text, so that a column gets one type when all are drawn."""
+    """Some rows of the file, all of them as text: what a column holds is known when all are drawn."""
     max_rows, most = request.options.max_rows or 0, _portion(request)
     step = int(max(1, min(_CELLS // len(options["names"]), most / 4 / of_row)))
 
     def chunks() -> Iterator[Any]:
         with (
             _open_rows(request, encoding, layout, most) as rows,
-            pandas.read_csv(rows, chunksize=step, **_TEXTS, **options, dtype=str) as reader,
+            pandas.read_csv(rows, chunksize=step, **_EMPTY, **options, dtype=str) as reader,
         ):
             for chunk in reader:
                 yield chunk
@@ -237,32 +236,6 @@ def _find_doubtful(frame: Any, has_zeros: bool) -> list[int]:
         elif there.min() >= 0 and (there == np.rint(there)).all():
             whole.append(k)
     return sorted(found + whole) if has_zeros else found
-
-
-def _as_written(numbers: Any, texts: Any) -> Any:
-    """A column of numbers as text, if reading it as numbers has changed some: 01234, or 9007199254740993."""
-    return texts if texts.str.contains(_LOSSY).any() else numbers
-
-
-def _read_gaps(frame: Any, k: int, decimal: str) -> str:
-    """Make numbers of a column of texts where all others are words such as NA; what was done, if anything.
-
-    That is what `read_texts` does too. Here it takes no time for each different number.
-    """
-    column = frame[k]
-    if column.dtype.kind in "biuf" or column.dtype == object:
-        return ""
-    used = column.dropna()
-    words = [word for word in used[used.str.len() <= _LONGEST_WORD].unique() if stands_for_missing(word.strip())]
-    rest = used[~used.isin(words)] if words else used
-    if not words or not len(rest) or rest.str.contains(rf"{_LOSSY}|_").any():
-        return ""
-    try:
-        numbers = (rest.str.replace(decimal, ".", regex=False) if decimal != "." else rest).astype(float)
-    except (ValueError, TypeError):
-        return ""
-    frame[k] = numbers.reindex(column.index)
-    return f"read as numbers, with {quote_words(words)} as missing"
 
 
 def _find_layout(head: str, request: Request) -> _Layout:

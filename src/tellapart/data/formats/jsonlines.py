@@ -11,9 +11,9 @@ import numpy as np
 from ..._util.errors import InputError
 from ..._util.extras import extra
 from ..arrays import Array, check_whole
-from ..frames import open_frame, table_from_frame
 from ..sampling import sample_stream
 from .base import FileFormat, Opened, Request
+from .frames import open_frame, table_from_frame
 from .text import LATIN_NOTE, LONGEST_LINE, measure_text, open_bytes, read_head
 
 #: Memory that a byte of JSON takes while it is read (as measured).

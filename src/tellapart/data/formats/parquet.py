@@ -14,12 +14,12 @@ from ..._util.errors import InputError, InputFileError
 from ..._util.extras import extra
 from ..._util.text import printable
 from ..arrays import Array, check_exact
-from ..frames import open_frame, table_from_frame
 from ..lazy import Lazy, Stored
 from ..names import select_columns, unique_names
 from ..precision import precision_of
 from ..stores import Spooled, Stamp, check_stamp, stamp_of, unchanged
 from .base import Format, Opened, Request
+from .frames import open_frame, table_from_frame
 
 #: Rows that are decoded together.
 _BATCH = 65_536

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..._util.errors import InputTypeError
-from ..columns import Column
-from ..content import Table
+from ..columns import TableColumn
+from ..content import TableContent
 from ..features import NGRAMS
 from .base import Format, Opened, Request
 
@@ -42,5 +42,5 @@ class Strings(Format):
                     "mixed-items", f"{request.label} holds texts, but item {k} is of type {type(text).__name__}."
                 )
         codes = [-1 if text is None else place.setdefault(str(text), len(place)) for text in texts]
-        column = Column("text", "text", np.array(codes, np.int32), tuple(place))
-        return Opened(Table((column,)), numbers, total=len(request.data))
+        column = TableColumn("text", "text", np.array(codes, np.int32), tuple(place))
+        return Opened(TableContent((column,)), numbers, total=len(request.data))

@@ -1,4 +1,4 @@
-"""A kernel that is learned against the generator: what became MMD GANs."""
+"""A kernel that is learned adversarially to the generator, as in MMD GANs."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from .base import Diverged, Model, paper_kernel
 
 @dataclass(frozen=True)
 class AdversarialSettings(Settings):
-    """The kernel maximises t while the generator minimises it, which the paper's footnote calls hard.
+    """The kernel maximizes t while the generator minimizes it, which the footnote of the paper calls difficult.
 
-    What keeps it from diverging: a network z whose gradient at data and samples is held near 1 (``penalty``), seen
-    beside the raw pixels, which it cannot switch off; a kernel that learns much more slowly than the generator, because
-    t has no upper bound; Adam with little momentum. With a kernel as quick as the generator t stays above 50.
+    Divergence is prevented by a network z whose gradient at data and samples is kept near 1 (``penalty``), and whose
+    output is used together with the raw pixels; by a much smaller learning rate of the kernel than of the generator,
+    because t has no upper bound; and by Adam with little momentum. With equal learning rates, t stays above 50.
     """
 
     batch_size: int = 250
@@ -57,7 +57,7 @@ class Adversarial(Model[AdversarialSettings]):
         }
 
     def step(self, number: int, rows: Tensor, rng: torch.Generator) -> dict[str, Tensor]:
-        """Some steps of the kernel, one of the generator."""
+        """Perform some steps of the kernel and one of the generator."""
         for _ in range(self.settings.kernel_steps):
             made = self.generate(len(rows), rng).detach()
             t = self.loss(self._features(made), self._features(rows))
@@ -73,7 +73,7 @@ class Adversarial(Model[AdversarialSettings]):
         return torch.cat([x, z], 1)
 
     def _steepness(self, x: Tensor, rng: torch.Generator) -> Tensor:
-        """How far |∇ z(x)·v| is from 1 in random directions v: a kernel that may be arbitrarily steep always wins."""
+        """Penalty on |∇ z(x)·v| different from 1 in random directions v, which bounds the slope of the kernel."""
         x = x.requires_grad_()
         z = self.networks["kernel"](x)[-1]
         directions = torch.nn.functional.normalize(torch.randn(z.shape, generator=rng, device=z.device))

@@ -1,4 +1,4 @@
-"""What all models have in common."""
+"""Base class of the models."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ S = TypeVar("S", bound=Settings)
 
 
 class Diverged(ArithmeticError):
-    """A loss or its gradient is not finite."""
+    """Raised if a loss or its gradient is not finite."""
 
 
 class Model(Generic[S]):
-    """A generator and whatever helps to train it. A subclass builds networks and optimisers, and takes one step.
+    """A generator with the networks that train it. Subclasses build networks and optimizers and define a step.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Model(Generic[S]):
 
     @classmethod
     def shapes(cls, settings: S, pixels: int, classes: int) -> dict[str, torch.Size]:
-        """The shapes of all tensors of the networks, ``{network}/{tensor}``, without taking memory for them."""
+        """Shapes of all tensors of the networks, by ``{network}/{tensor}``, without allocating them."""
         model = cls.__new__(cls)
         model.settings = settings
         with torch.device("meta"):
@@ -57,31 +57,31 @@ class Model(Generic[S]):
         return {f"{name}/{key}": v.shape for name, net in networks.items() for key, v in net.state_dict().items()}
 
     def build_networks(self, pixels: int, classes: int, rng: torch.Generator) -> dict[str, nn.Module]:
-        """The networks by name, one of them ``"generator"``; made of `networks`' layers, which draw from ``rng``."""
+        """The networks by name, including ``"generator"``. Initial weights are drawn from ``rng``."""
         raise NotImplementedError
 
     def build_optimisers(self, pixels: int) -> dict[str, Optimizer]:
-        """The optimisers of the networks by name; also the place to make a loss."""
+        """The optimizers of the networks by name. Losses are created here too."""
         raise NotImplementedError
 
     def prepare(self, data: Data, rng: torch.Generator) -> None:
-        """Take from the data what is needed besides batches."""
+        """Prepare anything that is needed of the data besides batches."""
 
     def step(self, number: int, rows: Tensor, rng: torch.Generator) -> dict[str, Tensor]:
-        """Take step ``number`` (from 1) on a batch of data, and return the losses."""
+        """Perform step ``number`` (from 1) on a batch of data and return the losses."""
         raise NotImplementedError
 
     def decode(self, made: Tensor) -> Tensor:
-        """What the generator makes, as rows of data."""
+        """Convert outputs of the generator to rows of data."""
         return made
 
     def noise(self, n: int, rng: torch.Generator) -> Tensor:
-        """What goes into the generator."""
+        """Draw inputs of the generator."""
         return torch.rand(n, self.settings.noise, generator=rng, device=rng.device) * 2 - 1
 
     @torch.no_grad()
     def sample(self, n: int, rng: torch.Generator) -> Tensor:
-        """``n`` rows; a function of the weights and of ``rng``, which is a generator of the CPU."""
+        """Generate ``n`` rows, determined by the weights and by ``rng``, a generator on the CPU."""
         device = next(self.networks["generator"].parameters()).device
         with self.eval_mode():
             made = [
@@ -92,7 +92,7 @@ class Model(Generic[S]):
 
     @contextmanager
     def eval_mode(self) -> Iterator[None]:
-        """Without what networks do only while they are trained."""
+        """Context with the networks in evaluation mode."""
         for network in self.networks.values():
             network.eval()
         try:
@@ -102,7 +102,7 @@ class Model(Generic[S]):
                 network.train()
 
     def descend(self, name: str, loss: Tensor) -> Tensor:
-        """One step of an optimiser, if the loss and its gradient are finite."""
+        """Perform a step of an optimizer, if the loss and its gradient are finite."""
         optimiser = self.optimisers[name]
         optimiser.zero_grad()
         if not math.isfinite(float(loss.detach())):
@@ -119,7 +119,7 @@ class Model(Generic[S]):
         return loss.detach()
 
     def generate(self, n: int, rng: torch.Generator) -> Tensor:
-        """``n`` rows with a gradient."""
+        """Generate ``n`` rows with gradients."""
         made: Tensor = self.networks["generator"](self.noise(n, rng))
         if not torch.isfinite(made.detach().sum()):
             raise Diverged("the generator makes rows that are not finite")
@@ -137,5 +137,5 @@ def relative_size(coordinates: int) -> float:
 
 
 def scaled_sgd(generator: nn.Module, s: Settings, coordinates: int) -> Optimizer:
-    """The generator's optimiser: the slope of a kernel goes as 1 over its bandwidth, so steps go with bandwidths."""
+    """Optimizer of the generator. Steps are proportional to the bandwidth, as the slope of a kernel is inversely so."""
     return SGD(generator.parameters(), s.learning_rate * relative_size(coordinates), s.momentum, fused=True)

@@ -1,4 +1,4 @@
-"""Feature matching: MMD on what a discriminator sees (Sutherland et al. 2017, §4; Salimans et al. 2016)."""
+"""Feature matching: MMD on features of a discriminator (Sutherland et al. 2017, §4; Salimans et al. 2016)."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class FeatureMatching(Model[FeatureMatchingSettings]):
         }
 
     def step(self, number: int, rows: Tensor, rng: torch.Generator) -> dict[str, Tensor]:
-        """The discriminator learns to tell apart, then the generator to match what it sees."""
+        """Update the discriminator, then the generator to match its features."""
         made = self.generate(len(rows), rng)
         discriminator = self.networks["discriminator"]
         mistakes = softplus(-discriminator(rows)).mean() + softplus(discriminator(made.detach())).mean()

@@ -65,7 +65,7 @@ class GMMN(Model[GMMNSettings]):
         return {"loss": self.descend("generator", self.loss(self.generate(len(rows), rng), rows))}
 
     def decode(self, made: Tensor) -> Tensor:
-        """Through the decoder if there is one."""
+        """Decode generated codes if there is a decoder."""
         autoencoder: Any = self.networks.get("autoencoder")
         return made if autoencoder is None else autoencoder.decode(made)
 

@@ -102,7 +102,7 @@ class ImprovedGAN(Model[ImprovedGANSettings]):
         self.labelled = data.choose_labelled(self.settings.labels, rng) if self.settings.labels else None
 
     def step(self, number: int, rows: Tensor, rng: torch.Generator) -> dict[str, Tensor]:
-        """The discriminator learns to tell apart and to classify, then the generator to be taken for data."""
+        """Update the discriminator, then the generator."""
         discriminator = self.networks["discriminator"]
         made = self.generate(len(rows), rng)
 
@@ -146,7 +146,7 @@ class MinibatchDiscrimination(nn.Module):
         self.T = linear(inputs, kernels * dimension, std, rng)
 
     def forward(self, x: Tensor) -> Tensor:
-        """The row and its closeness to others."""
+        """Append the closeness of each row to the others."""
         M = self.T(x).unflatten(1, self.shape).transpose(0, 1).contiguous()
         return torch.cat([x, _Closeness.apply(M).T], 1)
 

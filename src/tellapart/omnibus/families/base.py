@@ -5,9 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
-from torch import Tensor
+import numpy as np
 
 from ...engine.rows import Gram, Size
 from ..constants import HALF_WEIGHT
@@ -16,8 +16,10 @@ from ..rows import RowBlock, RowTransform
 from ..scoring import FamilyScore, FamilyScorer
 from ..sketch import Sketch
 
+Array: TypeAlias = np.ndarray[Any, Any]
+
 #: G = FᵀF and C = FᵀW of a block of features F, centred (within strata), with contrasts W.
-BlockSums: TypeAlias = tuple[Tensor, Tensor]
+BlockSums: TypeAlias = tuple[Array, Array]
 
 
 @dataclass(frozen=True)
@@ -55,11 +57,11 @@ class FeatureBlock:
         gram = {"full": self.width**2, "blocks": COSINES * self.width, "diagonal": self.width}[self.gram]
         return Size(8 * (gram + self.width * (contrasts + 1)), 16 * self.width, 2.0 * (gram + self.width * contrasts))
 
-    def leading(self, F: Tensor, cosines: int, columns: int | None = None) -> Tensor:
+    def leading(self, F: Array, cosines: int, columns: int | None = None) -> Array:
         """Of rank cosines, the first ones of the first columns; all other features unchanged."""
         if not self.cosines:
             return F
-        return F.reshape(len(F), self.width // COSINES, COSINES)[:, :columns, :cosines].flatten(1)
+        return F.reshape(len(F), self.width // COSINES, COSINES)[:, :columns, :cosines].reshape(len(F), -1)
 
 
 class Family(ABC):
@@ -110,7 +112,7 @@ class Family(ABC):
         """The blocks of features, in order."""
 
     @abstractmethod
-    def features(self, rows: RowBlock, wanted: Sequence[int]) -> Iterator[Tensor]:
+    def features(self, rows: RowBlock, wanted: Sequence[int]) -> Iterator[Array]:
         """Features of some rows, for the blocks with these numbers: (rows, width) each.
 
         Those of a row must not depend on the other rows of the block. Blocks with ``gram="blocks"`` are (rows, columns,

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from ...engine.rows import Gram
 from ..ranks import COSINES
@@ -75,17 +73,17 @@ class ColumnFamily(Family):
             return 0
         return max(1, min(COSINES, _REGRESSION_COSINES // self.numbers))
 
-    def features(self, rows: RowBlock, wanted: Sequence[int]) -> Iterator[Tensor]:
+    def features(self, rows: RowBlock, wanted: Sequence[int]) -> Iterator[Array]:
         """Centred indicators, and rank cosines."""
         centre, ranks = rows.transform.centre, rows.transform.ranks
         for k in wanted:
             if k < len(self.categories):
                 places = list(self.categories[k])
-                yield torch.from_numpy(rows.values.numpy()[:, places] - centre[places]).float()
+                yield (rows.values[:, places] - centre[places]).astype(np.float32)
             else:
                 assert ranks is not None
                 F = ranks.cosines(rows.ranks)
-                yield F.flatten(1) if self.blocks[k].gram == "full" else F
+                yield F.reshape(len(F), -1) if self.blocks[k].gram == "full" else F
 
     def score(self, scorer: FamilyScorer, sums: Mapping[int, BlockSums]) -> FamilyScore | None:
         """The largest column, and all columns together."""
@@ -128,11 +126,11 @@ class ColumnFamily(Family):
 def _score_category(scorer: FamilyScorer, sums: BlockSums) -> Array | None:
     """The χ² score of a categorical column: (1, permutations); None if it does not vary."""
     G, C = sums
-    eigenvalues, V = torch.linalg.eigh(G)
-    kept = eigenvalues > 1e-6 * eigenvalues[-1].clamp(min=1e-3)
+    eigenvalues, V = np.linalg.eigh(G)
+    kept = eigenvalues > 1e-6 * max(eigenvalues[-1], 1e-3)
     if not kept.any():
         return None
-    squares = scorer.contrasts.squares((V[:, kept] * eigenvalues[kept] ** -0.5).T @ C).sum(0)[None].numpy()
+    squares = scorer.contrasts.squares((V[:, kept] * eigenvalues[kept] ** -0.5).T @ C).sum(0)[None]
     degrees = float(kept.sum()) * scorer.degrees
     if not scorer.permutations.restricted:
         return chi2_tail(squares, degrees)

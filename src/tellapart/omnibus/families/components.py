@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from ..constants import RANK_STEP, SKETCH
 from ..ranks import COSINES, Ranks
@@ -41,29 +39,29 @@ class ComponentFeatures:
 
     Attributes
     ----------
-    directions : Tensor
+    directions : ndarray
         (d, r): eigenvectors divided by the standard deviations of the scores.
-    variances : Tensor
+    variances : ndarray
         Variances of the r scores.
     rest : float
         Mean energy of the other components; 0 if that is rounding.
     """
 
-    directions: Tensor
-    variances: Tensor
+    directions: Array
+    variances: Array
     rest: float
 
     @classmethod
-    def fit(cls, sketch: Tensor) -> ComponentFeatures | None:
+    def fit(cls, sketch: Array) -> ComponentFeatures | None:
         """Fit on a sketch with centred and scaled columns; None if all of it is rounding."""
-        Z = sketch[:_ROWS].double()
+        Z = sketch[:_ROWS].astype(np.float64)
         rows, d = Z.shape
         if rows >= d:
-            variances, V = torch.linalg.eigh(Z.T @ Z / rows)
+            variances, V = np.linalg.eigh(Z.T @ Z / rows)
         else:
-            variances, U = torch.linalg.eigh(Z @ Z.T / rows)
-            V = Z.T @ (U / (variances.clamp(min=1e-300) * rows).sqrt())
-        variances, V = variances.flip(0).clamp(min=0), V.flip(1)
+            variances, U = np.linalg.eigh(Z @ Z.T / rows)
+            V = Z.T @ (U / np.sqrt(np.maximum(variances, 1e-300) * rows))
+        variances, V = np.maximum(variances[::-1], 0), V[:, ::-1]
         total = float(variances.sum())
         # With few rows, the last components are those of single rows.
         most = d if rows >= 4 * d else min(rows, d) // 2
@@ -73,8 +71,8 @@ class ComponentFeatures:
         rest = float(variances[count:].sum())
         leading = variances[:count]
         return cls(
-            (V[:, :count] * leading**-0.5).float(),
-            leading.float(),
+            (V[:, :count] * leading**-0.5).astype(np.float32, order="C"),
+            leading.astype(np.float32),
             rest if rest > _ROUNDING * total * (d - count) / d else 0.0,
         )
 
@@ -91,16 +89,17 @@ class ComponentFeatures:
         names += [f"the size of principal components {band.start + 1} to {band.stop}" for band in self.bands]
         return names + ["the size of what principal components leave"] * (self.rest > 0)
 
-    def __call__(self, Z: Tensor) -> Array:
+    def __call__(self, Z: Array) -> Array:
         """The features of rows that are centred and scaled as the sketch was."""
         scores = Z @ self.directions
         energy = scores**2 * self.variances
-        columns = [scores, *(energy[:, band].sum(1, True) / self.variances[band].sum() for band in self.bands)]
+        columns = [scores, *(energy[:, band].sum(1, keepdims=True) / self.variances[band].sum() for band in self.bands)]
         if self.rest:
-            left = (Z.double() ** 2).sum(1, True) - energy.double().sum(1, True)
-            columns.append((left / self.rest).float())
-        features: Array = torch.cat(columns, 1).mul_(_STEPS).round_().numpy()
-        return features
+            left = np.square(Z, dtype=np.float64).sum(1) - energy.sum(1, dtype=np.float64)
+            columns.append((left[:, None] / self.rest).astype(np.float32))
+        features: Array = np.concatenate(columns, 1)
+        features *= np.float32(_STEPS)
+        return np.rint(features, out=features)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,11 +132,11 @@ class ComponentFamily(Family):
         width = COSINES * len(self.components.names)
         return [FeatureBlock(self.name, 0, width, group=self.name, cosines=True, regression_cosines=2)]
 
-    def features(self, rows: RowBlock, wanted: Sequence[int]) -> Iterator[Tensor]:
+    def features(self, rows: RowBlock, wanted: Sequence[int]) -> Iterator[Array]:
         """Rank cosines."""
         for _ in wanted:
             values = self.components(rows.scaled[:, rows.transform.numeric])
-            yield self.ranks.cosines(self.ranks(values)).flatten(1)
+            yield self.ranks.cosines(self.ranks(values)).reshape(len(values), -1)
 
     def score(self, scorer: FamilyScorer, sums: Mapping[int, BlockSums]) -> FamilyScore | None:
         """The largest component, and all components together."""

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-import torch
 
 from ..constants import HARMONIC
 from ..ranks import COSINES, orthonormalize_sequentially
@@ -44,11 +43,11 @@ class CosineScores(NamedTuple):
 
 def score_columns(scorer: FamilyScorer, sums: BlockSums, columns: Sequence[int]) -> CosineScores:
     """Scores of numeric columns, at these positions in a row, from the sums of their rank cosines."""
-    G, C = (part.numpy() for part in sums)
+    G, C = sums
     d, K = len(columns), COSINES
     grams = G.reshape(d, K, d, K)[np.arange(d), :, np.arange(d)] if G.ndim == 2 else G
     P, used = orthonormalize_sequentially(grams, C.reshape(d, K, -1), scorer.rows)
-    squares = scorer.normalize_squares(scorer.contrasts.squares(torch.from_numpy(P)).numpy())
+    squares = scorer.normalize_squares(scorer.contrasts.squares(P))
     single = np.zeros((len(FILTERS), d, scorer.permutations.count))
     totals = {}
     for f, (name, filter_weights) in enumerate(FILTERS.items()):
@@ -62,7 +61,7 @@ def score_columns(scorer: FamilyScorer, sums: BlockSums, columns: Sequence[int])
             single[f, varies] = upper_tail(q, k1, 2 * k2, math.sqrt(8) * k3 / k2**1.5)
         totals[name] = np.einsum("dk,dkb->b", weights, squares)
     best = _find_kind(single[:, :, scorer.observed])
-    signs = scorer.find_signs(torch.from_numpy(P[:, :2]))
+    signs = scorer.find_signs(P[:, :2])
     # cos(πu) decreases with u, and cos(2πu) is large at both ends.
     directions = [-signs[:, 0], signs[:, 1], np.zeros(d, int), np.zeros(d, int)]
     described = [
@@ -80,7 +79,7 @@ def score_total(scorer: FamilyScorer, sums: BlockSums, totals: dict[str, Array],
     kept, names = [scores[varies]], [name for name, v in zip(totals, varies, strict=True) if v]
     G, C = sums
     if G.ndim == 2:
-        smooth = torch.from_numpy(np.tile(1 / np.arange(1.0, COSINES + 1), len(G) // COSINES))
+        smooth = np.tile(1 / np.arange(1.0, COSINES + 1), len(G) // COSINES)
         forms = spectral_forms(G * smooth * smooth[:, None], C * smooth[:, None], scorer.rows, scorer.contrasts)
         if forms is not None:
             scores, varies = column_scores(forms.values, forms.skewness)

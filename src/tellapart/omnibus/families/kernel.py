@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar, TypeAlias
 
-from torch import Tensor
+import numpy as np
 
 from ..landmarks import GaussianFeatures
 from ..rows import RowBlock
 from ..sketch import Sketch
 from .base import Family
 from .spectral import GaussianFamily
+
+Array: TypeAlias = "np.ndarray[Any, Any]"
 
 #: Maximum number of bandwidths.
 _BANDWIDTHS = 8
@@ -39,7 +41,7 @@ class KernelFamily(GaussianFamily):
         )
         return cls(similarities)
 
-    def view(self, rows: RowBlock) -> Tensor:
+    def view(self, rows: RowBlock) -> Array:
         """Scaled rows."""
         return rows.scaled
 

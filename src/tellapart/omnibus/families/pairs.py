@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from ..ranks import normal_scores
 from ..rows import RowBlock, RowTransform, are_positions
@@ -38,13 +36,13 @@ class PairFamily(Family):
     ----------
     first, second : ndarray of int
         Numbers of the two columns of each pair among the numeric columns.
-    means : Tensor
+    means : ndarray
         Mean products over the sketch.
     """
 
     first: Array
     second: Array
-    means: Tensor
+    means: Array
 
     name: ClassVar[str] = "pairs"
     description: ClassVar[str] = "pairs of columns"
@@ -63,9 +61,8 @@ class PairFamily(Family):
             i, j = np.triu_indices(d, 1)
         else:
             unit = scores - scores.mean(0)
-            unit /= unit.norm(dim=0).clamp(min=1e-30)
-            dependence = (unit.T @ unit).abs_().triu_(1).flatten()
-            i, j = np.divmod(np.sort(torch.topk(dependence, MAX_PAIRS).indices.numpy()), d)
+            unit /= np.maximum(np.linalg.norm(unit, axis=0), np.float32(1e-30))
+            i, j = np.divmod(_largest(np.triu(np.abs(unit.T @ unit), 1).ravel(), MAX_PAIRS), d)
         some = scores[: max(1, _PRODUCTS // len(i))]
         return cls(i, j, (some[:, i] * some[:, j]).mean(0))
 
@@ -74,22 +71,22 @@ class PairFamily(Family):
         """One for all pairs, of which only squares are summed."""
         return [FeatureBlock(self.name, 0, len(self.first), "diagonal", self.name)]
 
-    def features(self, rows: RowBlock, wanted: Sequence[int]) -> Iterator[Tensor]:
+    def features(self, rows: RowBlock, wanted: Sequence[int]) -> Iterator[Array]:
         """Products of normal scores, less their mean."""
         ranks = rows.transform.ranks
         assert ranks is not None
         scores = normal_scores(rows.ranks, ranks.rows)
         for _ in wanted:
-            yield scores[:, self.first].mul_(scores[:, self.second]).sub_(self.means)
+            yield scores[:, self.first] * scores[:, self.second] - self.means
 
     def score(self, scorer: FamilyScorer, sums: Mapping[int, BlockSums]) -> FamilyScore | None:
         """The largest pair, and the sum of all."""
         variance, C = sums[0]
-        used = np.flatnonzero(variance.numpy() > 1e-5 * scorer.rows)
+        used = np.flatnonzero(variance > 1e-5 * scorer.rows)
         if not len(used):
             return None
-        P = C[used] / variance[used, None].sqrt()
-        squares = scorer.normalize_squares(scorer.contrasts.squares(P).numpy())
+        P = C[used] / np.sqrt(variance[used, None])
+        squares = scorer.normalize_squares(scorer.contrasts.squares(P))
         scores = chi2_tail(squares, scorer.degrees)
         i, j = (scorer.transform.numeric[side[used]].tolist() for side in (self.first, self.second))
         signs = scorer.find_signs(P).tolist()
@@ -105,7 +102,7 @@ class PairFamily(Family):
         """The pairs that depend most on each other."""
         if len(self.first) <= _REGRESSION_PAIRS:
             return self
-        best = np.sort(torch.topk(self.means.abs(), _REGRESSION_PAIRS).indices.numpy())
+        best = _largest(np.abs(self.means), _REGRESSION_PAIRS)
         return replace(self, first=self.first[best], second=self.second[best], means=self.means[best])
 
     def is_consistent(self, transform: RowTransform) -> bool:
@@ -116,3 +113,8 @@ class PairFamily(Family):
             and are_positions(self.first, columns)
             and are_positions(self.second, columns)
         )
+
+
+def _largest(values: Array, count: int) -> Array:
+    """Positions of the largest values, in order."""
+    return np.sort(np.argpartition(-values, count - 1)[:count])

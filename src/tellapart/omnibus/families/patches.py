@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
-import torch
-from torch import Tensor
 
-from ..landmarks import GaussianFeatures
+from ...engine.rows import add_at
+from ..landmarks import GaussianFeatures, lower_median, similarities, squared_distances
 from ..rows import RowBlock, RowTransform
 from ..sketch import Sketch
 from .base import Family
 from .spectral import GaussianFamily
+
+Array: TypeAlias = np.ndarray[Any, Any]
 
 #: Number of centres, maximum side of a patch, and number of images that patches are drawn from.
 _CENTRES, _SIDE, _IMAGES = 64, 5, 400
@@ -37,52 +39,58 @@ class PatchFeatures:
     shape: tuple[int, ...]
     size: int
     stride: int
-    centres: Tensor
+    centres: Array
     width: float = 1.0
-    mean: Tensor | None = None
-    scale: Tensor | None = None
+    mean: Array | None = None
+    scale: Array | None = None
 
     @classmethod
-    def fit(cls, sketch: Tensor, shape: tuple[int, ...], rng: np.random.Generator) -> PatchFeatures | None:
+    def fit(cls, sketch: Array, shape: tuple[int, ...], rng: np.random.Generator) -> PatchFeatures | None:
         """Cluster the patches of images of shape (h, w), (h, w, 3) or (3, h, w); None if all images are flat."""
         sides = _planes(sketch[:1], shape).shape[2:]
-        made = cls(shape, min(_SIDE, *sides), max(1, min(sides) // 32), torch.empty(0))
-        patches = made._patches(sketch[:_IMAGES]).flatten(0, 1)
-        patches = patches[torch.from_numpy(rng.integers(len(patches), size=min(len(patches), _DRAWN)))]
+        made = cls(shape, min(_SIDE, *sides), max(1, min(sides) // 32), np.empty((0, 0), np.float32))
+        patches = made._patches(sketch[:_IMAGES])
+        patches = patches.reshape(-1, patches.shape[2])
+        patches = patches[rng.integers(len(patches), size=min(len(patches), _DRAWN))]
         contrast = patches.var(1)
         patches = patches[contrast > 0.1 * contrast.max()][:_CLUSTERED]
         if len(patches) < 2:
             return None
-        centres = patches[:_CENTRES].clone()
+        centres = patches[:_CENTRES].copy()
         for _ in range(_ROUNDS):
-            nearest = torch.cdist(patches, centres).argmin(1)
-            sums = torch.zeros_like(centres).index_add_(0, nearest, patches)
-            sizes = torch.bincount(nearest, minlength=len(centres))[:, None]
-            centres = torch.where(sizes > 0, sums / sizes.clamp(min=1), centres)
-        near = float(torch.cdist(patches[:1_000], centres).min(1).values.median())
-        made = replace(made, centres=centres, width=max(near, 1e-3 * float(patches.std())))
+            nearest = squared_distances(patches, centres).argmin(1)
+            sums = np.zeros_like(centres)
+            add_at(sums, nearest, patches)
+            sizes = np.bincount(nearest, minlength=len(centres)).astype(np.float32)[:, None]
+            centres = np.where(sizes > 0, sums / np.maximum(sizes, 1), centres)
+        near = math.sqrt(lower_median(squared_distances(patches[:1_000], centres).min(1)))
+        made = replace(made, centres=centres, width=max(near, 1e-3 * float(patches.std(ddof=1))))
         found = made(sketch[:_FITTED])
-        mean, scale = found.mean(0), found.std(0)
+        mean, scale = found.mean(0), found.std(0, ddof=1)
         used = scale > 1e-3 * scale.max()
         if not used.any():
             return None
         return replace(made, centres=centres[used], mean=mean[used], scale=scale[used])
 
-    def _patches(self, Z: Tensor) -> Tensor:
-        images = torch.nn.functional.pad(_planes(Z, self.shape), (self.size // 2,) * 4)
-        return torch.nn.functional.unfold(images, self.size, stride=self.stride).transpose(1, 2)
+    def _patches(self, Z: Array) -> Array:
+        """All patches of images: (images, places, numbers)."""
+        edge = self.size // 2
+        images = np.pad(_planes(Z, self.shape), ((0, 0), (0, 0), (edge, edge), (edge, edge)))
+        seen = np.lib.stride_tricks.sliding_window_view(images, (self.size, self.size), axis=(2, 3))
+        seen = seen[:, :, :: self.stride, :: self.stride].transpose(0, 2, 3, 1, 4, 5)
+        patches: Array = seen.reshape(len(images), seen.shape[1] * seen.shape[2], -1)
+        return patches
 
-    def __call__(self, Z: Tensor) -> Tensor:
+    def __call__(self, Z: Array) -> Array:
         """The features of images, passed as rows."""
         parts = []
-        norms = (self.centres**2).sum(1)
         places = Z.shape[1] // self.stride**2
         together = max(1, _TOGETHER // (places * max(self.size**2, len(self.centres))))
-        for images in Z.split(together):
-            patches = self._patches(images)
-            squared = torch.matmul(patches, -2 * self.centres.T).add_(norms).add_((patches**2).sum(2, keepdim=True))
-            parts.append(squared.clamp_(min=0).mul_(-0.5 / self.width**2).exp_().mean(1))
-        found = torch.cat(parts)
+        for start in range(0, len(Z), together):
+            patches = self._patches(Z[start : start + together])
+            squared = squared_distances(patches.reshape(-1, patches.shape[2]), self.centres)
+            parts.append(similarities(squared, self.width).reshape(*patches.shape[:2], -1).mean(1))
+        found = np.concatenate(parts)
         return found if self.mean is None or self.scale is None else (found - self.mean) / self.scale
 
 
@@ -109,7 +117,7 @@ class PatchFamily(GaussianFamily):
         seen = patches(sketch.values[:_BANDWIDTH_IMAGES])
         return cls(patches, GaussianFeatures.fit(seen, sketch.rows, sketch.landmarks, _BANDWIDTHS, seen.shape[1]))
 
-    def view(self, rows: RowBlock) -> Tensor:
+    def view(self, rows: RowBlock) -> Array:
         """Similarities of patches."""
         return self.patches(rows.values)
 
@@ -129,9 +137,9 @@ class PatchFamily(GaussianFamily):
         )
 
 
-def _planes(Z: Tensor, shape: tuple[int, ...]) -> Tensor:
+def _planes(Z: Array, shape: tuple[int, ...]) -> Array:
     """Rows as images of shape (n, channels, h, w)."""
-    images = Z.float().reshape(-1, *shape)
-    if images.dim() == 3:
+    images = Z.astype(np.float32).reshape(-1, *shape)
+    if images.ndim == 3:
         return images[:, None]
-    return images.movedim(-1, 1) if shape[2] in (1, 3) else images
+    return np.moveaxis(images, -1, 1) if shape[2] in (1, 3) else images

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-from torch import Tensor
 
 from ..contrasts import Contrasts
 from ..landmarks import GaussianFeatures, SimilarityFeatures
@@ -37,7 +36,7 @@ class SpectralFamily(Family):
     similarities: SimilarityFeatures
 
     @abstractmethod
-    def view(self, rows: RowBlock) -> Tensor:
+    def view(self, rows: RowBlock) -> Array:
         """The rows as the kernels see them."""
 
     @property
@@ -46,7 +45,7 @@ class SpectralFamily(Family):
         widths = self.similarities.widths
         return [FeatureBlock(self.name, j, width, group=f"{self.name} {j}") for j, width in enumerate(widths)]
 
-    def features(self, rows: RowBlock, wanted: Sequence[int]) -> Iterator[Tensor]:
+    def features(self, rows: RowBlock, wanted: Sequence[int]) -> Iterator[Array]:
         """Centred similarities."""
         return self.similarities.features(self.view(rows), wanted)
 

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from ..._util.errors import InputTypeError
 from ...criticism import Comparison, Weights
+from ...twosample.auto_result import AutoResult
 from ...twosample.equivalence import EquivalenceResult
-from ...twosample.findings import AutoResult, Finding, Findings, KSampleResult, PairwiseTest
+from ...twosample.findings import Finding, Findings
+from ...twosample.k_sample_result import KSampleResult, PairwiseTest
 from ...twosample.monitor import Monitor
-from ...twosample.planning import Plan
+from ...twosample.planning import PlanResult
 from ...twosample.ranked import RankResult
 from ...twosample.results import LearnedTest, SplitResult, TestResult
 from .decisions import equivalence, null_distribution, power
@@ -63,7 +65,7 @@ _PICTURES: tuple[tuple[type[Any], Callable[..., Axes]], ...] = (
     (Comparison, _findings),
     (Weights, weights),
     (EquivalenceResult, equivalence),
-    (Plan, power),
+    (PlanResult, power),
     (RankResult, ranking),
     (Monitor, monitor),
     (TestResult, null_distribution),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..._util.view import Figure
 from ...twosample.equivalence import EquivalenceResult
-from ...twosample.planning import Plan
+from ...twosample.planning import PlanResult
 from ...twosample.result import Displayed
 from .drawing import draw_figure
 
@@ -43,7 +43,7 @@ def equivalence(result: EquivalenceResult, *, ax: Axes | None = None) -> Axes:
     return draw_figure(only_figure(result), ax)
 
 
-def power(result: Plan, *, ax: Axes | None = None) -> Axes:
+def power(result: PlanResult, *, ax: Axes | None = None) -> Axes:
     """Draw the power of a study by its number of rows: as drawn from the pilot, and as predicted."""
     return draw_figure(result.power_figure(), ax)
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..._util.view import Figure, Role, Series
+import numpy as np
+
+from ..._util.view import Figure, Matrix, Role, Series
 from .axes import ACCENT, GREY, X_COLOUR, Y_COLOUR, far_arrow, finish, new_axes, plain
 
 if TYPE_CHECKING:
@@ -28,6 +31,8 @@ COLORS: dict[Role, str] = {
 }
 #: Positions that are named on an axis.
 _NAMED = 6
+#: Cells of a matrix with a larger share have white text.
+_DARK = 0.6
 
 
 def draw_figure(figure: Figure, ax: Axes | None = None) -> Axes:
@@ -49,6 +54,22 @@ def draw_figure(figure: Figure, ax: Axes | None = None) -> Axes:
     ax.set_xlabel(figure.x.label)
     ax.set_ylabel(f"{figure.y.label}, %" if figure.y.percent else figure.y.label)
     return finish(ax, legend=any(series.name for series in figure.series))
+
+
+def draw_matrix(matrix: Matrix, columns: Sequence[str], ax: Axes | None = None) -> Axes:
+    """Draw a matrix with the texts of its cells, colored as on a page, under the given names of its columns."""
+    ax = new_axes(ax, square=True)
+    shares = np.array([[np.nan if cell is None else cell.share for cell in row] for row in matrix.cells])
+    ax.imshow(np.ma.masked_invalid(shares), cmap="Purples", vmin=0, vmax=1)
+    for i, row in enumerate(matrix.cells):
+        for j, cell in enumerate(row):
+            if cell is not None:
+                color, weight = "white" if cell.share > _DARK else "black", "bold" if cell.strong else "normal"
+                ax.text(j, i, plain(cell.text), ha="center", va="center", color=color, fontweight=weight)
+    ax.set_xticks(range(len(columns)), [plain(name) for name in columns], rotation=45 if len(columns) > 4 else 0)
+    ax.set_yticks(range(len(matrix.names)), [plain(name) for name in matrix.names])
+    ax.spines[:].set_visible(False)
+    return ax
 
 
 def _draw(ax: Axes, figure: Figure, series: Series) -> None:

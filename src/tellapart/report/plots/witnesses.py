@@ -1,4 +1,4 @@
-"""Pictures of criticism: the witness function, what it tells apart, kinds of rows, and what a kernel weighs."""
+"""Plots of criticism: the witness function, its ROC curve, kinds of rows, and the weights of a kernel."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import numpy as np
 from ..._util.errors import InputError
 from ..._util.numbers import p_text
 from ...criticism import Comparison, Weights
-from ...data.arrays import Array
-from .axes import ACCENT, GREY, X_COLOUR, Y_COLOUR, finish, new_axes, plain, say_empty
+from .axes import ACCENT, X_COLOUR, Y_COLOUR, finish, new_axes, plain, say_empty
 from .drawing import draw_figure
 
 if TYPE_CHECKING:
@@ -23,23 +22,14 @@ def witness(comparison: Comparison, *, bins: int | None = None, ax: Axes | None 
 
 
 def roc(comparison: Comparison, *, ax: Axes | None = None) -> Axes:
-    """How well the witness function tells the samples apart: the ROC curve, whose area is the AUC."""
-    ax = new_axes(ax, square=True)
-    of_x, of_y = _witness_values(comparison)
-    cuts = np.unique(np.concatenate([of_x, of_y]))[::-1]
-    if len(cuts) > 2000:
-        cuts = cuts[np.linspace(0, len(cuts) - 1, 2000).astype(int)]
-    hits, alarms = (1 - np.searchsorted(np.sort(values), cuts, "left") / len(values) for values in (of_x, of_y))
-    ax.plot([0, 1], [0, 1], color=GREY, ls="--", lw=1)
-    ax.plot([0, *alarms, 1], [0, *hits, 1], color=ACCENT, lw=2, label=_auc_text(comparison))
-    ax.set_xlabel(f"share of {plain(comparison.names[1])} above the cut")
-    ax.set_ylabel(f"share of {plain(comparison.names[0])} above the cut")
+    """Draw the ROC curve of the witness function: how well it tells the samples apart. Its area is the AUC."""
+    ax = draw_figure(comparison.roc_figure(), new_axes(ax, square=True))
     ax.set_aspect("equal")
-    return finish(ax, legend=True)
+    return ax
 
 
 def slices(comparison: Comparison, *, ax: Axes | None = None) -> Axes:
-    """Kinds of rows that one sample has more of: their shares in both."""
+    """Draw the kinds of rows that one sample has more of, with their proportions in both."""
     found = comparison.slices
     ax = new_axes(ax, height=max(1.6, 0.7 * len(found) + 0.9))
     if not found:
@@ -56,7 +46,7 @@ def slices(comparison: Comparison, *, ax: Axes | None = None) -> Axes:
 
 
 def weights(result: Comparison | Weights, *, count: int = 20, ax: Axes | None = None) -> Axes:
-    """The weights that a kernel learned: an image for pixels, else bars."""
+    """Draw the weights that a kernel learned: an image for pixels, else bars."""
     found = result if isinstance(result, Weights) else result.weights
     if found is None:
         raise InputError("no-weights", "This comparison learned no weights.", "Ask for them with {test}.", test="ard")
@@ -77,12 +67,3 @@ def weights(result: Comparison | Weights, *, count: int = 20, ax: Axes | None = 
     ax.set_yticks(range(len(order)), [plain(found.names[k]) for k in order])
     ax.set_xlabel("weight")
     return finish(ax)
-
-
-def _witness_values(comparison: Comparison) -> tuple[Array, Array]:
-    return np.asarray(comparison.witness_x, float), np.asarray(comparison.witness_y, float)
-
-
-def _auc_text(comparison: Comparison) -> str:
-    low, high = comparison.auc_interval
-    return f"AUC {comparison.auc:.3f} [{low:.3f}, {high:.3f}]"

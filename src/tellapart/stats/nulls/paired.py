@@ -60,7 +60,7 @@ class Paired(Null):
         sides = [reindex([problem.X, problem.Y], order + m * side) for side in (turned, ~turned)]
         work = engine.forms_pass(
             PairDifference(problem.kernel),
-            [data.Paired(*sides)],
+            [data.PairedRows(*sides)],
             torch.from_numpy(signs),
             dtype=problem.dtype,
             compute=problem.compute.leaving(signs.nbytes),

@@ -1,4 +1,4 @@
-"""The sums that MMD² and its variance are made of."""
+"""Sums from which MMD² and its variance are computed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..data import Points
 from ..kernels import Kernel, probe_rows, take
 from .compute import Compute
 from .passes import Pass
-from .prepared import Block
+from .prepared import StripSpan
 from .tiles import Tiling, on_diagonal, strict_upper
 
 
@@ -112,7 +112,7 @@ def sums(
 def sums_pass(
     kernel: Kernel, X: Points, Y: Points, *, additive: bool = True, squares: bool = True, compute: Compute
 ) -> tuple[Pass, Callable[[tuple[Tensor, ...]], Sums]]:
-    """The work of `sums`, and what makes `Sums` of its results."""
+    """The pass of `sums`, and a function that converts its results to `Sums`."""
     tiling = Tiling(kernel, [X, Y], additive=additive, compute=compute)
     return Pass(_SumsReduction(tiling, squares), tiling, compute), partial(_as_sums, len(X), len(Y))
 
@@ -169,10 +169,10 @@ class _SumsReduction:
             torch.zeros(members, 3, dtype=torch.float64),
         )
 
-    def start(self, rows: Block) -> Any:
+    def start(self, rows: StripSpan) -> Any:
         return self._zeros(rows.pooled.start)
 
-    def add(self, state: Any, rows: Block, columns: Block, member: int, tile: Tensor) -> None:
+    def add(self, state: Any, rows: StripSpan, columns: StripSpan, member: int, tile: Tensor) -> None:
         sums, squares, diagonals = (part[member] for part in state)
         for which, diagonal in self._diagonals(rows, columns, tile):
             diagonals[which] += diagonal.sum(dtype=torch.float64).cpu()
@@ -184,7 +184,7 @@ class _SumsReduction:
             norms = torch.linalg.vector_norm(tile, dim=1).cpu().double()
             squares[self._pair(rows, columns)] += norms.dot(norms) * self._times(rows, columns)
 
-    def close(self, rows: Block, state: Any) -> Any:
+    def close(self, rows: StripSpan, state: Any) -> Any:
         return state
 
     def join(self, left: Any, right: Any) -> Any:
@@ -198,7 +198,7 @@ class _SumsReduction:
         rows, squares, diagonals = part
         return rows, squares, diagonals
 
-    def cotangent(self, rows: Block, columns: Block, tile: Tensor, grads: tuple[Tensor, ...]) -> Tensor:
+    def cotangent(self, rows: StripSpan, columns: StripSpan, tile: Tensor, grads: tuple[Tensor, ...]) -> Tensor:
         sums, squares, diagonals = grads
         slope = 2 * self._times(rows, columns) * float(squares[self._pair(rows, columns)])
         down = sums[columns.sample, rows.pooled].to(tile)[:, None]
@@ -209,8 +209,8 @@ class _SumsReduction:
             diagonal += float(diagonals[which])
         return result
 
-    def _diagonals(self, rows: Block, columns: Block, tile: Tensor) -> Iterator[tuple[int, Tensor]]:
-        """k(X_i, X_i) or k(Y_i, Y_i); with m = n also k(X_i, Y_i), each where the tile has them."""
+    def _diagonals(self, rows: StripSpan, columns: StripSpan, tile: Tensor) -> Iterator[tuple[int, Tensor]]:
+        """k(X_i, X_i) or k(Y_i, Y_i), and k(X_i, Y_i) if m = n, for the entries in this tile."""
         if on_diagonal(rows, columns):
             yield rows.sample, tile.diagonal(rows.pooled.start - columns.pooled.start)
         m, n = self.tiling.sizes
@@ -219,10 +219,10 @@ class _SumsReduction:
             yield 2, tile.diagonal(offset)
 
     @staticmethod
-    def _pair(rows: Block, columns: Block) -> int:
+    def _pair(rows: StripSpan, columns: StripSpan) -> int:
         return rows.sample if rows.sample == columns.sample else 2
 
     @staticmethod
-    def _times(rows: Block, columns: Block) -> int:
-        """How often an entry of U stands in the squared norm of its block."""
+    def _times(rows: StripSpan, columns: StripSpan) -> int:
+        """Number of times that an entry of U is counted in the squared norm of its block."""
         return 2 if rows.sample == columns.sample else 1

@@ -77,6 +77,18 @@ def are_codes(texts: Sequence[str]) -> bool:
     return any(_CODE.fullmatch(text.strip()) for text in texts)
 
 
+def code_width(texts: Sequence[str]) -> int | None:
+    """How many digits codes have that begin with 0 here and there, such as postcodes; None where these are no codes.
+
+    >>> code_width(["01234", "99999"]), code_width(["10", "99"]), code_width(["007", "12"])
+    (5, None, None)
+    """
+    lengths = {len(text) for text in texts}
+    if len(lengths) != 1 or min(lengths) < 2 or not all(text.isdecimal() and text.isascii() for text in texts):
+        return None
+    return lengths.pop() if are_codes(texts) else None
+
+
 def read_written(texts: Sequence[str], how: str | None = None) -> Written | None:
     """The texts as numbers or dates, if that is what all of them are; in the way ``how`` if it is given.
 
@@ -91,12 +103,22 @@ def read_written(texts: Sequence[str], how: str | None = None) -> Written | None
     >>> read_written(["red", "12"])
     """
     stripped = [text.strip() for text in texts]
-    if not stripped or looks_like(stripped[0]) is None:
+    if not stripped or looks_like(stripped[0]) is None or are_codes(stripped):
         return None
+    if how in (None, "plain") and all(map(_is_plain, stripped)):
+        return _read_plain(stripped)
     kinds = {looks_like(text) for text in stripped}
-    if len(kinds) > 1 or None in kinds or are_codes(stripped):
+    if len(kinds) > 1 or None in kinds:
         return None
     return _read_numbers(stripped, how) if kinds == {"number"} else _read_dates(stripped, how)
+
+
+def _read_plain(texts: list[str]) -> Written:
+    # "1.234" is what programs write for a number below 2, and what some people write for one above 1000.
+    digits = [text.lstrip("+-") for text in texts]
+    grouped = next((text for text in digits if "." in text), "")
+    remark = f"read as numbers ({grouped!r} as {float(grouped):.12g})" if grouped and _are_like_groups(digits) else ""
+    return Written("number", [float(text) for text in texts], "plain", remark)
 
 
 def _is_plain(text: str) -> bool:
@@ -109,14 +131,6 @@ def _is_plain(text: str) -> bool:
 
 
 def _read_numbers(texts: list[str], how: str | None) -> Written | None:
-    if all(map(_is_plain, texts)) and how in (None, "plain"):
-        # "1.234" is what programs write for a number below 2, and what some people write for one above 1000.
-        digits = [text.lstrip("+-") for text in texts]
-        grouped = next((text for text in digits if "." in text), "")
-        remark = (
-            f"read as numbers ({grouped!r} as {float(grouped):.12g})" if grouped and _are_like_groups(digits) else ""
-        )
-        return Written("number", [float(text) for text in texts], "plain", remark)
     found = [_NUMBER.fullmatch(text) for text in texts]
     if None in found:  # such as inf among numbers with a comma
         return None

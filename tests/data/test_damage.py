@@ -1,4 +1,4 @@
-"""Files that want to do harm, or claim what is not so: one clear line, no code run, nothing large made."""
+"""Files that are damaged, want to do harm, or claim what is not so: one clear line, no code run, nothing large made."""
 
 from __future__ import annotations
 
@@ -17,10 +17,14 @@ from typing import Any
 import numpy as np
 import pytest
 import zarr
+from containers import CASES, Case, inputs, numbers_of
+from containers import VALUES as NUMBERS
+from tables import write_parts
 
-from tellapart._util.errors import InputError, InputMemoryError
-from tellapart.data import as_points, read
+from tellapart._util.errors import InputChangedError, InputError, InputMemoryError
+from tellapart.data import as_points, as_sample, open_lazy, read
 from tellapart.data import mnist as mnist_files
+from tellapart.data.formats import FILES, jsonlines, parquet, text
 
 VALUES = np.random.default_rng(0).normal(size=(20, 3))
 
@@ -33,9 +37,6 @@ class Payload:
 
     def __reduce__(self) -> Any:
         return os.mkdir, (str(self.path),)
-
-
-# --- Zarr
 
 
 def zarr_v2(path: Path, content: bytes, **changes: Any) -> Path:
@@ -138,9 +139,6 @@ def test_groups_and_empty_arrays_of_zarr(tmp_path: Path) -> None:
             read(tmp_path / f"one{version}.zarr")
 
 
-# --- Programs
-
-
 def test_a_pip_in_the_current_folder_does_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     here = tmp_path / "here"
     here.mkdir()
@@ -154,9 +152,6 @@ def test_a_pip_in_the_current_folder_does_not_run(tmp_path: Path, monkeypatch: p
     # The trap itself works.
     subprocess.run([sys.executable, "-m", "pip"], cwd=here, capture_output=True)
     assert (tmp_path / "harm").exists()
-
-
-# --- Things that are no files
 
 
 @pytest.mark.parametrize(
@@ -189,9 +184,6 @@ def test_names_of_files_are_shown_and_not_sent(tmp_path: Path) -> None:
         read(path)
     assert "\x1b" not in str(caught.value)
     assert r"a\x1b[2Jb.csv" in str(caught.value)
-
-
-# --- Headers that claim too much
 
 
 def npy_header(shape: tuple[int, ...], dtype: str = "<f8") -> bytes:
@@ -250,13 +242,10 @@ def test_zarr_claims_are_compared_with_the_chunks(tmp_path: Path, call: Any) -> 
 
 
 def test_a_gzipped_table_may_be_larger_than_it_looks(tmp_path: Path) -> None:
-    (tmp_path / "x.csv.gz").write_bytes(gzip.compress(b"a,b\n" + b"1,2\n" * 2**20))
-    with pytest.raises(InputMemoryError, match=r"10\.0 MB are allowed"):
-        read(tmp_path / "x.csv.gz", max_memory="10MB")
-    assert len(read(tmp_path / "x.csv.gz", max_memory="10MB", max_rows=100)) == 100
-
-
-# --- Damage that only the end of a file tells
+    (tmp_path / "x.csv.gz").write_bytes(gzip.compress(b"a,b\n" + b"1,2\n" * 2**18))
+    with pytest.raises(InputMemoryError, match=r"4\.0 MB are allowed"):
+        read(tmp_path / "x.csv.gz", max_memory="4MB")
+    assert len(read(tmp_path / "x.csv.gz", max_memory="4MB", max_rows=100)) == 100
 
 
 def test_the_checksum_of_a_gzipped_file_is_verified(tmp_path: Path) -> None:
@@ -291,3 +280,136 @@ def test_an_encrypted_archive(tmp_path: Path) -> None:
     (tmp_path / "x.npz").write_bytes(content)
     with pytest.raises(InputError, match=r"X \(.*x\.npz\) is damaged, or not .*password"):
         read(tmp_path / "x.npz")
+
+
+FILE_CASES = {name: case for name, case in CASES.items() if case.format in {type(entry).__name__ for entry in FILES}}
+
+
+DAMAGE = {"noise": b"\x93\x8f\xff\x00\x01" * 20, "{": b"{", "zip": b"PK\x03\x04" + b"\0" * 40}
+
+
+@pytest.mark.parametrize(
+    ("case", "damage"),
+    # A file with the line { is a good CSV file.
+    [
+        (case, damage)
+        for case in FILE_CASES
+        for damage in DAMAGE
+        if (FILE_CASES[case].format, damage) != ("Delimited", "{")
+    ],
+)
+def test_a_damaged_file_is_named_in_one_line(case: str, damage: str, tmp_path: Path) -> None:
+    path = FILE_CASES[case].make(tmp_path, inputs(FILE_CASES[case])[0])
+    (path / FILE_CASES[case].victim if FILE_CASES[case].victim else path).write_bytes(DAMAGE[damage])
+    for call in (read, as_sample, lambda data: as_points(data, NUMBERS)):
+        with pytest.raises(InputError) as caught:
+            call(path)
+        assert str(caught.value).startswith(f"X ({path})")
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("form", ["parquet", "zarr 2", "npz"])
+def test_damage_within_a_file_is_named_whenever_it_is_found(form: str, tmp_path: Path) -> None:
+    path = CASES[form].make(tmp_path, NUMBERS)
+    victim = path if path.is_file() else path / "0.0"
+    content = bytearray(victim.read_bytes())
+    content[4:100] = bytes(96)
+    victim.write_bytes(content)
+    for call in (read, lambda data: as_points(data, NUMBERS)[0][:]):
+        with pytest.raises(InputError, match=r"is damaged|does not hold a NumPy array") as caught:
+            call(path)
+        assert str(caught.value).startswith(f"X ({path})")
+
+
+def test_a_part_that_changes_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = write_parts(tmp_path / "x", a=[1.0], b=[2.0])
+    lazy = open_lazy(folder)
+    concatenate = parquet._concatenate
+
+    def touch(*arguments: Any) -> Any:
+        os.utime(folder / "b.parquet", ns=(1, 1))
+        return concatenate(*arguments)
+
+    monkeypatch.setattr(parquet, "_concatenate", touch)
+    with pytest.raises(InputChangedError, match=r"b\.parquet"):
+        read(folder)
+    with pytest.raises(InputChangedError, match=r"b\.parquet"):
+        lazy[:]
+
+
+@pytest.fixture
+def bytes_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many bytes were taken from a file of text, beyond the first megabyte."""
+    counts: list[int] = []
+    plain = text.BoundedStream.readinto
+
+    def readinto(self: text.BoundedStream, buffer: Any) -> int:
+        counts.append(len(buffer))
+        return plain(self, buffer)
+
+    monkeypatch.setattr(text.BoundedStream, "readinto", readinto)
+    return counts
+
+
+def test_a_long_line_is_refused_before_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bytes_read: list[int]
+) -> None:
+    monkeypatch.setattr(text, "LONGEST_LINE", 2**16)
+    monkeypatch.setattr(jsonlines, "LONGEST_LINE", 2**16)
+    (tmp_path / "x.csv").write_text("a,b\n1,2\n" + "1," * 2_000_000)
+    (tmp_path / "y.csv").write_text("1," * 2_000_000)
+    (tmp_path / "x.jsonl").write_text('{"a": 1}\n{"a": "' + "1" * 2_000_000 + '"}')
+    for name in ("x.csv", "y.csv", "x.jsonl"):
+        with pytest.raises(InputError, match=r"longer than 65,536 bytes"):
+            read(tmp_path / name)
+    assert sum(bytes_read) < 2**20
+
+
+@pytest.mark.parametrize("row", ["7" * 2**23, "\n" * 2**23, '"' + "x,\n" * 2**21])
+def test_zipped_rows_that_do_not_fit_are_refused_early(tmp_path: Path, row: str, bytes_read: list[int]) -> None:
+    (tmp_path / "x.csv.gz").write_bytes(gzip.compress(f"a,b\n1,2\n3,{row}\n".encode()))
+    with pytest.raises(InputMemoryError):
+        read(tmp_path / "x.csv.gz", max_rows=5, max_memory="20MB")
+    assert sum(bytes_read) < 2**22
+
+
+def test_zipped_lines_that_are_held_are_bounded(tmp_path: Path) -> None:
+    line = '{"a": "' + "x" * 2**20 + '"}\n'
+    (tmp_path / "x.jsonl.gz").write_bytes(gzip.compress((line * 20).encode()))
+    with pytest.raises(InputMemoryError):
+        read(tmp_path / "x.jsonl.gz", max_rows=10, max_memory="20MB")
+
+
+def test_keys_that_all_differ_are_bounded(tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_text("".join(f'{{"k{k}": 1}}\n' for k in range(3_000)))
+    (tmp_path / "y.jsonl").write_text("".join(f'{{"\\u006b{k}": 1}}\n' for k in range(3_000)))
+    for name in ("x.jsonl", "y.jsonl"):
+        with pytest.raises(InputMemoryError):
+            read(tmp_path / name, max_memory="50MB")
+
+
+FILE_CASES = {name: case for name, case in CASES.items() if case.format in {type(entry).__name__ for entry in FILES}}
+
+
+@pytest.mark.parametrize("case", FILE_CASES.values(), ids=FILE_CASES)
+@pytest.mark.parametrize("damage", ["overwritten", "cut"])
+def test_rows_of_a_damaged_file_are_not_left_out(case: Case, damage: str, tmp_path: Path) -> None:
+    """Damage in the middle is an error, or changes values: it must not give a smaller sample without a word."""
+    values, _ = inputs(case)
+    path = case.make(tmp_path, values)
+    victim = path / case.victim if case.victim else path
+    content = victim.read_bytes()
+    middle = len(content) // 2
+    if damage == "cut":
+        victim.write_bytes(content[:middle])
+    else:
+        victim.write_bytes(content[:middle] + b"\xff#" * 4 + content[middle + 8 :])
+    try:
+        found = numbers_of(read(path))
+    except InputError:
+        return
+    if damage == "overwritten":
+        assert len(found) == len(values), "rows that cannot be read must be an error, but were left out"
+    else:
+        # A line of text that is cut may still be a line.
+        assert np.array_equal(found[:-1], values[: len(found) - 1]), "a file that is cut short gave other rows"

@@ -18,6 +18,7 @@ from tellapart.data.options import ReadOptions
 from tellapart.engine import computing
 from tellapart.omnibus import ColumnScore, Layout, pool_rows
 from tellapart.omnibus.regression import predict
+from tellapart.stats.design import Design
 from tellapart.stats.permutations import draw_permutations
 from tellapart.twosample.effects import Effects
 
@@ -70,7 +71,7 @@ def test_effects(repetitions, grouped):
             labels = np.repeat(np.arange(2, dtype=np.uint8), [len(X), len(Y)])
             pooled = pool_rows(mixed.points, draw_permutations(labels, 9, rng), rng)
             parts = [ColumnScore(c, k, 1, 0.01, 0.01) for k, c in zip(kinds, ((2,), (2,), (0, 1), (3,)), strict=True)]
-            effects = Effects(mixed, pooled, [parts[2]], compute, units)
+            effects = Effects(mixed, pooled, [parts[2]], compute, Design(groups=units))
             deviation = math.sqrt(9 / 7)
             n = np.array([len(X), len(Y)])
             within = math.sqrt((n * [1, 2.25]).sum() / n.sum()) * deviation

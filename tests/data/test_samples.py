@@ -346,7 +346,7 @@ def test_sizes_of_memory(size: Any) -> None:
         (math.nan, ValueError, "max_memory= must be positive"),
         (True, TypeError, "A size of memory is a number of bytes or .* not of type bool"),
         ([1], TypeError, "not of type list. Correct max_memory="),
-        ("1kB", MemoryError, "Tiles of .* take .* bytes, but 1,000 are allowed. Allow more"),
+        ("1kB", MemoryError, "Tiles of .* need .* bytes, but 1,000 are allowed. Allow more"),
     ],
 )
 def test_bad_sizes_of_memory(size: Any, error: type[Exception], message: str) -> None:

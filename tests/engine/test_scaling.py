@@ -468,7 +468,7 @@ def test_other_versions(samples, client):
 
     client.run(pretend, "1.0")
     try:
-        with pytest.raises(RuntimeError, match=r"The worker tcp://.* has torch 1\.0, but here it is"):
+        with pytest.raises(RuntimeError, match=r"The worker tcp://.* has torch 1\.0, but this process has"):
             ta.mmd_test(*samples, rng=0, cluster=client)
     finally:
         client.run(pretend, None)

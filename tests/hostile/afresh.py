@@ -180,7 +180,7 @@ def odd_values() -> list[Case]:
         ("train", "gmmn", "--data", "", "--out", "run"): "does not exist|empty path",
         ("train", "gmmn", "--data", "d.npz", "--out", "a.csv", "--set", "batch_size=20"): "a.csv",
         ("train", "gmmn", "--data", "a.csv", "--out", "run"): "holds a table",
-        ("sample", "none", "--out", "x.npz"): "holds no training run",
+        ("sample", "none", "--out", "x.npz"): "does not contain a training run",
         ("sample", "none", "--out", "x.txt"): "Unsupported format|no training run",
         ("sample", "none", "--out", "none/x.npz"): "folder none does not exist",
         ("demo", "--out", "none/x.html"): "folder none does not exist",

@@ -389,7 +389,7 @@ def runs_and_kernels() -> list[Case]:
         "no facts": (run(tensors(x=torch.zeros(2))), "is a safetensors file, but not a checkpoint"),
         "facts that are none": (run(tensors({"tellapart": "[1]"}, x=torch.zeros(2))), "it lacks model"),
         "broken facts": (run(tensors({"tellapart": "{"}, x=torch.zeros(2))), "but not a checkpoint"),
-        "an unknown model": (run(claim(model="os.system")), "holds a 'os.system'. Known models"),
+        "an unknown model": (run(claim(model="os.system")), "contains the unknown model 'os.system'. Known models"),
         "a model that is a list": (run(claim(model=["gmmn"])), "holds a .*Known models|damaged"),
         "networks of terabytes": (run(claim(settings={"hidden": [10**6, 10**6]})), "is damaged: by its settings"),
         "settings that are none": (run(claim(settings=3)), "damaged|settings"),

@@ -120,7 +120,7 @@ def effects_covered(r, draw, ratio, shift):
     drawn = draw_permutations(labels, 3, rng, design)
     known = [ColumnScore((j, i), "dependence", 1, 0.5, 0.5) for i in range(4) for j in range(i)]
     with computing(None, None, False, 1) as compute:
-        effects = Effects(mixed, pool_rows(mixed.points, drawn, rng), known, compute, design.units)
+        effects = Effects(mixed, pool_rows(mixed.points, drawn, rng), known, compute, design)
         shown = [
             max((effects.describe(ColumnScore((c,), kind, 1, 0.5, 0.5)) for kind in ("location", "scale")), key=clarity)
             for c in range(4)

@@ -179,7 +179,7 @@ class CorrelationInfluence:
             raw = block[of_sample].astype(np.float64)
             Z, there = centred(raw, self.moments.centre[k], self.places.missing_indicators)
             found[of_sample, k] = _of_correlations(Z, there, k, self.moments, self.places)
-        joined = found.reshape(len(block), -1)
+        joined = as_matrix(found)
         return joined if self.weights is None else joined * self.weights[rows][:, None]
 
 
@@ -245,7 +245,9 @@ def sum_squares(influence: RowInfluence, rows: LabelledRows, compute: Compute) -
         return _within_strata(influence, rows, rows.strata, compute)
     variance, second, fourth = _by_row(influence, rows, compute)
     free = np.maximum(np.bincount(rows.labels, minlength=rows.samples) - 1.0, 0.0)
-    return Squares(variance, np.stack([variance - second, second]), fourth, free)
+    with np.errstate(invalid="ignore"):  # a spread may not have a finite variance
+        first = variance - second
+    return Squares(variance, np.stack([first, second]), fourth, free)
 
 
 def _by_row(influence: RowInfluence, rows: LabelledRows, compute: Compute, scale: Array | None = None) -> Array:

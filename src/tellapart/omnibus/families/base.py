@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from ...engine.rows import Gram, Size
+from ...engine.rows import Gram, Size, as_matrix
 from ..constants import HALF_WEIGHT
 from ..ranks import COSINES
 from ..rows import RowBlock, RowTransform
@@ -61,7 +61,7 @@ class FeatureBlock:
         """Of rank cosines, the first ones of the first columns; all other features unchanged."""
         if not self.cosines:
             return F
-        return F.reshape(len(F), self.width // COSINES, COSINES)[:, :columns, :cosines].reshape(len(F), -1)
+        return as_matrix(F.reshape(len(F), self.width // COSINES, COSINES)[:, :columns, :cosines])
 
 
 class Family(ABC):

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from ...engine.rows import Gram
+from ...engine.rows import Gram, as_matrix
 from ..ranks import COSINES
 from ..rows import RowBlock, RowTransform
 from ..scores import chi2_tail, column_scores, power_mean
@@ -83,7 +83,7 @@ class ColumnFamily(Family):
             else:
                 assert ranks is not None
                 F = ranks.cosines(rows.ranks)
-                yield F.reshape(len(F), -1) if self.blocks[k].gram == "full" else F
+                yield as_matrix(F) if self.blocks[k].gram == "full" else F
 
     def score(self, scorer: FamilyScorer, sums: Mapping[int, BlockSums]) -> FamilyScore | None:
         """The largest column, and all columns together."""

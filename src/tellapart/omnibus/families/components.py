@@ -8,6 +8,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
+from ...engine.rows import as_matrix
 from ..constants import RANK_STEP, SKETCH
 from ..ranks import COSINES, Ranks
 from ..rows import RowBlock, RowTransform
@@ -136,7 +137,7 @@ class ComponentFamily(Family):
         """Rank cosines."""
         for _ in wanted:
             values = self.components(rows.scaled[:, rows.transform.numeric])
-            yield self.ranks.cosines(self.ranks(values)).reshape(len(values), -1)
+            yield as_matrix(self.ranks.cosines(self.ranks(values)))
 
     def score(self, scorer: FamilyScorer, sums: Mapping[int, BlockSums]) -> FamilyScore | None:
         """The largest component, and all components together."""

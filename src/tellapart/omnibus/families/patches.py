@@ -78,7 +78,7 @@ class PatchFeatures:
         images = np.pad(_planes(Z, self.shape), ((0, 0), (0, 0), (edge, edge), (edge, edge)))
         seen = np.lib.stride_tricks.sliding_window_view(images, (self.size, self.size), axis=(2, 3))
         seen = seen[:, :, :: self.stride, :: self.stride].transpose(0, 2, 3, 1, 4, 5)
-        patches: Array = seen.reshape(len(images), seen.shape[1] * seen.shape[2], -1)
+        patches: Array = seen.reshape(len(images), seen.shape[1] * seen.shape[2], math.prod(seen.shape[3:]))
         return patches
 
     def __call__(self, Z: Array) -> Array:
@@ -89,7 +89,7 @@ class PatchFeatures:
         for start in range(0, len(Z), together):
             patches = self._patches(Z[start : start + together])
             squared = squared_distances(patches.reshape(-1, patches.shape[2]), self.centres)
-            parts.append(similarities(squared, self.width).reshape(*patches.shape[:2], -1).mean(1))
+            parts.append(similarities(squared, self.width).reshape(*patches.shape[:2], len(self.centres)).mean(1))
         found = np.concatenate(parts)
         return found if self.mean is None or self.scale is None else (found - self.mean) / self.scale
 

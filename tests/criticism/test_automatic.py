@@ -112,7 +112,7 @@ def test_rows_that_both_have_and_files_given_twice(tmp_path):
     assert same.auc == pytest.approx(0.5)  # copies are never judged by each other
     assert same.auc_interval == pytest.approx((0.5, 0.5))
     learned = ta.compare(X, Y, "rbf", stability=0, learning={"steps": 2}, **FAST)
-    assert learned.summary().startswith("First: 40 of 100 rows of X stand in Y too")
+    assert learned.summary().startswith("First: 40 of 100 rows of X also occur in Y")
     assert same.names[0] != same.names[1]
     twice = ta.compare(pd.concat([X, X[:30]]), Y[:60], **FAST)
     assert "duplicated rows" in {notice.kind for notice in twice.noticed}

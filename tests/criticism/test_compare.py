@@ -17,6 +17,7 @@ from tellapart._util.errors import InputError
 from tellapart._util.numbers import number
 from tellapart.criticism import compare_cost
 from tellapart.kernels import ARD
+from tellapart.report import render
 
 QUICK = {"test": "ard", "stability": 1, "learning": {"steps": 20}, "permutations": 199}
 #: Where it does not matter what is learned.
@@ -265,3 +266,19 @@ def test_weights_of_coordinates_that_never_vary_are_nothing():
     c = ta.compare(X, Y, rng=0, **QUICK | {"test": ARD(3)})
     assert c.weights.values[2] == 0
     assert c.weights.leading(1)[0][0] == "1"
+
+
+@pytest.mark.parametrize("names", [("A",), "AB", ("A", "B", "C"), (1, 2), {"A": 0, "B": 1}], ids=str)
+def test_names_are_a_pair_of_texts(names):
+    with pytest.raises(ta.InputError) as caught:
+        ta.compare(np.zeros((9, 1)), np.ones((9, 1)), names=names)
+    assert caught.value.id == "invalid-names"
+
+
+@pytest.mark.parametrize(("most", "drawn"), [(1000, False), (30, False), (20, True)])
+def test_rows_are_said_to_be_drawn_where_some_were(most, drawn):
+    X, Y = np.random.default_rng(0).normal(size=(2, 30, 2))
+    found = ta.compare(X, Y, permutations=19, alpha=0.1, max_rows=most, rng=0)
+    assert found.drawn is drawn
+    assert ("drawn" in found.summary()) is drawn
+    assert ("drawn at random" in render(found)) is drawn

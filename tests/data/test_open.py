@@ -102,9 +102,11 @@ def test_labels_that_cannot_be_are_refused(data: Any, labels: dict[str, str], id
     assert error.value.id == id
 
 
-def test_labels_that_are_given_are_passed_on() -> None:
-    given = np.arange(2 * ROWS)
-    assert open_two(TABLE, labels={"groups": given, "strata": None}).labels == {"groups": given, "strata": None}
+@pytest.mark.parametrize("x", [TABLE, TABLE[["age"]].to_numpy()], ids=["table", "rows"])
+def test_labels_that_are_given_are_those_of_each_sample(x: Any) -> None:
+    found = open_two(x, labels={"groups": np.arange(2 * ROWS), "strata": None}).labels
+    assert found["strata"] is None
+    assert [part.tolist() for part in found["groups"]] == [[*range(ROWS)], [*range(ROWS, 2 * ROWS)]]
 
 
 # --- Samples
@@ -147,6 +149,28 @@ def test_pairs_are_dropped_together() -> None:
     gaps = TABLE.assign(age=TABLE.age.where(TABLE.index != 3))
     opened = open_samples([gaps, TABLE], ("X", "Y"), check_options(missing="drop"), paired=True)
     assert [source.numbers.tolist() for source in opened.sources] == [[k for k in range(ROWS) if k != 3]] * 2
+
+
+def _double(rows: torch.Tensor) -> torch.Tensor:
+    return rows.double() if float(rows.max()) > 50 else rows.float()
+
+
+def test_features_of_three_samples_are_those_of_all() -> None:
+    """The type of features is that which holds those of all samples."""
+    data = [RNG.normal(size=(9, 2)), RNG.normal(size=(8, 2)), RNG.normal(size=(7, 2)) + 100]
+    opened = open_samples(data, ("A", "B", "C"), check_options(features=_double))
+    assert opened.fit_encoding().dtype == torch.float64
+    second, third = (source.content for source in opened.sources[1:])
+    joined = second.concatenate([third])
+    assert len(joined) == 15
+    assert torch.equal(joined.take(np.arange(8, 15)).features, third.features)
+
+
+def test_an_encoding_is_fitted_on_the_rows_of_all_samples() -> None:
+    samples = [pd.DataFrame({"town": [name] * 4 + [f"{name} 2"] * 4, "n": RNG.normal(size=8)}) for name in "abc"]
+    opened = open_samples(samples, ("A", "B", "C"), ReadOptions(), keep_columns=True)
+    rows = [np.arange(4)] * 3
+    assert opened.fit_encoding(rows).names[:3] == ("town=a", "town=b", "town=c")
 
 
 @pytest.mark.parametrize("as_files", [False, True])

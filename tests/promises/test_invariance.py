@@ -30,6 +30,12 @@ def outcome(result):
     return (result.pvalue, result.statistic, result.null_distribution.tolist(), column.pvalue, column.pvalue_unadjusted)
 
 
+def described(result):
+    """What a result tells of columns, pairs and rows: effects, intervals, what was permuted, notes."""
+    findings = [(one.name, one.kind, one.effect, one.interval, one.pvalue) for one in (*result.columns, *result.pairs)]
+    return findings, result.permuted_unit, result.notes
+
+
 # --- options that change nothing ----------------------------------------------------------------------------------
 
 
@@ -72,9 +78,50 @@ def test_options_that_change_nothing_change_nothing(name):
     print("\n".join(lines))
     for option, result in same.items():
         assert outcome(result) == outcome(plain), option
+    for option in ("one stratum", "groups of single rows"):
+        assert described(same[option]) == described(plain), option
     for result in near.values():
         assert abs(result.pvalue - plain.pvalue) <= 2.5 / (permutations + 1)
         assert abs(first_column(result).pvalue - first_column(plain).pvalue) <= 1.5 / (permutations + 1)
+
+
+ROWS = 40
+IDLE = {
+    "one stratum": {"strata": np.zeros(2 * ROWS)},
+    "groups of single rows": {"groups": np.arange(2 * ROWS)},
+    "groups of single rows in one stratum": {"groups": np.arange(2 * ROWS)[::-1], "strata": ["a"] * 2 * ROWS},
+    "equal groups of single rows": {"groups": np.arange(2 * ROWS), "equal_groups": True},
+}
+
+
+def mixed_tables():
+    rng = np.random.default_rng(8)
+    return [
+        pd.DataFrame({"a": rng.normal(size=ROWS), "b": rng.normal(size=ROWS), "t": rng.choice(list("xyz"), ROWS, p=p)})
+        for p in ([0.2, 0.3, 0.5], [0.5, 0.3, 0.2])
+    ]
+
+
+@pytest.mark.parametrize("options", IDLE.values(), ids=IDLE)
+def test_designs_that_restrict_nothing_change_nothing_that_is_told(options):
+    X, Y = mixed_tables()
+    for call in (
+        lambda **more: ta.two_sample_test(X, Y, 39, rng=0, **more),
+        lambda **more: ta.k_sample_test([X, Y], permutations=39, rng=0, **more),
+    ):
+        assert described(call(**options)) == described(call())
+    found, plain = (ta.compare(X, Y, permutations=39, rng=0, **more) for more in (options, {}))
+    assert described(found.test) == described(plain.test)
+    for name in ("permuted_unit", "over_strata", "auc", "auc_interval", "distance", "distance_interval"):
+        assert getattr(found, name) == getattr(plain, name), name
+    learned = ta.compare(X, Y, "witness", permutations=39, stability=0, rng=0, **options)
+    assert (learned.permuted_unit, learned.over_strata) == ("rows", "")
+
+
+def test_groups_of_single_rows_change_no_equivalence():
+    X, Y = mixed_tables()
+    found, plain = (ta.equivalence_test(X, Y, 0.5, groups=g, rng=0) for g in (np.arange(2 * ROWS), None))
+    assert (found.pvalue, found.interval) == (plain.pvalue, plain.interval)
 
 
 def test_a_constant_column_changes_nothing_with_many_rows():

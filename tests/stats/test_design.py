@@ -38,6 +38,9 @@ def test_a_group_lies_in_one_sample_and_one_stratum():
         ({"groups": "patient"}, "wrong-type"),
         ({"paired": "yes"}, "wrong-type"),
         ({"paired": True, "groups": [0, 0, 1, 1]}, "conflicting-arguments"),
+        ({"equal_groups": "no", "groups": [0, 0, 1, 1]}, "wrong-type"),
+        ({"equal_groups": True}, "conflicting-arguments"),
+        ({"equal_groups": True, "paired": True}, "conflicting-arguments"),
     ],
 )
 def test_what_does_not_fit_is_refused(options, id):
@@ -71,3 +74,10 @@ def test_some_rows():
     assert design.groups.tolist() == [2, 0]
     assert design.strata.tolist() == [1, 0]
     assert design.equal_groups
+
+
+def test_a_design_that_restricts_nothing_is_none():
+    for options in ({"groups": [3, 1, 0, 2]}, {"strata": [1, 1, 1, 1]}, {"groups": [3, 1, 0, 2], "equal_groups": True}):
+        design = Design.check((2, 2), **options)
+        assert (design.groups, design.strata, design.equal_groups) == (None, None, False)
+        assert design.permuted_unit == "rows"

@@ -305,6 +305,13 @@ def test_a_null_of_ones_own():
         mmd_test_cost(X, Y, null=Halves())
 
 
+def test_the_cost_of_a_test_of_pairs_drops_the_rows_that_the_test_drops():
+    X, Y = draw(np.random.default_rng(0), 40, 40)
+    X[3, 0] = np.nan
+    assert ta.mmd_test(X, Y, null="paired", missing="drop", permutations=19, rng=0).m == 39
+    assert mmd_test_cost(X, Y, null="paired", missing="drop", permutations=19, rng=0).tiles > 0
+
+
 def test_lag_must_not_be_negative():
     with pytest.raises(ValueError, match="lag must not be negative"):
         Wild(lag=-1)

@@ -21,8 +21,8 @@ from tellapart.data import read
 from tellapart.engine import rows
 from tellapart.kernels import Gaussian, Laplacian
 from tellapart.omnibus import FAMILIES
+from tellapart.stats.pvalues import holm
 from tellapart.twosample.effects import equal_chance
-from tellapart.twosample.findings import holm
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -11,7 +11,9 @@ import torch
 
 import tellapart as ta
 from tellapart._util.errors import InputChangedError, InputError
+from tellapart.data import shared
 from tellapart.data.formats.delimited import Delimited
+from tellapart.data.hashing import hash_blocks
 from tellapart.data.stores import Plain
 from tellapart.learning.starts import named_kernel
 from tellapart.stats.estimators import block_estimate
@@ -122,11 +124,11 @@ def test_labels_that_are_missing(labels):
     both = np.concatenate([np.asarray(labels, object)] * 2)
     with pytest.raises(InputError, match="groups has 20 missing values, but is to say which rows belong together"):
         ta.two_sample_test(X, Y, groups=both)
-    with pytest.raises(InputError, match="strata has 10 missing values, but is to say which rows may be exchanged"):
+    with pytest.raises(InputError, match="strata has 20 missing values, but is to say which rows may be exchanged"):
         ta.two_sample_test(X, Y, strata=(labels, labels))
     with pytest.raises(InputError, match=r"strata has 20 missing values, .* strata= needs a value for every row"):
         ta.mmd_test(X, Y, null=ta.nulls.Permutation(strata=both))
-    with pytest.raises(InputError, match="groups has 10 missing values"):
+    with pytest.raises(InputError, match="groups has 20 missing values"):
         ta.mmd_test(X, Y, null=ta.nulls.Permutation((labels, labels)))
 
 
@@ -166,7 +168,7 @@ def test_labels_that_are_whole_numbers_are_called_so(tmp_path, labels, names):
 
 
 def test_twice_as_many_labels_as_rows():
-    with pytest.raises(InputError, match=r"labels must have one for each of the 20 rows, but has shape .40,"):
+    with pytest.raises(InputError, match=r"labels must have one label for each of the 20 rows, but has shape .40,"):
         ta.k_sample_test(X, np.tile(["a", "b"], 20))
 
 
@@ -178,6 +180,39 @@ def test_rows_that_both_samples_have_are_noted():
     assert ta.two_sample_test(X, Y, 39, rng=0).notes == ()
     coarse = ta.two_sample_test(X.round(), Y.round(), 39, rng=0)
     assert coarse.notes == ()
+
+
+SHARING = {
+    "two_sample_test": lambda x, y: ta.two_sample_test(x, y, 19, rng=0),
+    "k_sample_test": lambda x, y: ta.k_sample_test([x, y, X - 9], permutations=19, rng=0),
+    "k_sample_test by labels": lambda x, y: ta.k_sample_test(
+        np.concatenate([x, y]), np.repeat(["x", "y"], [len(x), len(y)]), permutations=19, rng=0
+    ),
+    "mmd_test": lambda x, y: ta.mmd_test(x, y, permutations=19, rng=0),
+    "learned_test": lambda x, y: ta.learned_test(x, y, permutations=19, rng=0),
+    "equivalence_test": lambda x, y: ta.equivalence_test(x, y, 0.5, rng=0),
+    "plan": lambda x, y: ta.plan(*(np.r_[z, z[:9] + 20] for z in (x, y)), repetitions=2, permutations=19, rng=0),
+    "rank": lambda x, y: ta.rank(x, [y, X - 9], diagnostics=False, rng=0),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*also occur in")
+@pytest.mark.parametrize("call", SHARING)
+def test_every_call_notes_rows_that_samples_share(call):
+    apart = {note.id for note in SHARING[call](X, Y).notes if hasattr(note, "id")}
+    assert not apart & {"same-data", "shared-rows"}
+    some = [note for note in SHARING[call](X, np.concatenate([X[:10], Y[10:]])).notes if hasattr(note, "id")]
+    assert [note.id for note in some if note.id in ("same-data", "shared-rows")] == ["shared-rows"]
+    same = [note for note in SHARING[call](X, X[::-1]).notes if hasattr(note, "id")]
+    expected = "shared-rows" if call in ("learned_test", "plan") else "same-data"
+    assert [note.id for note in same if note.id in ("same-data", "shared-rows")] == [expected]
+
+
+def test_each_sample_is_hashed_once(monkeypatch):
+    hashed = []
+    monkeypatch.setattr(shared, "hash_blocks", lambda values: hashed.append(len(values)) or hash_blocks(values))
+    ta.rank(X, {"a": Y, "b": Y[:12] + 1, "c": Y[:9]}, diagnostics=False, rng=0)
+    assert hashed == [20, 20, 12, 9]
 
 
 def test_models_with_rows_of_the_reference_are_noted():

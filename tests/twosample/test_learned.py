@@ -12,6 +12,7 @@ import torch
 import tellapart as ta
 from tellapart.kernels import Gaussian, Witness
 from tellapart.learning import discriminant, split_rows
+from tellapart.nulls import Permutation
 from tellapart.stats.pvalues import bonferroni, cauchy
 from tellapart.twosample import witness_test
 
@@ -265,7 +266,7 @@ def test_power_of_the_witness(draw, least, repetitions):
     assert rejected >= least * repetitions - allowed
 
 
-# --- Rows that stand in both samples
+# --- Rows that occur in both samples
 
 
 @pytest.mark.parametrize("kernel", ["witness", "ard", "deep"])
@@ -274,7 +275,7 @@ def test_a_sample_does_not_differ_from_itself(kernel):
     x = np.random.default_rng(0).normal(size=(80, 30))
     for seed in range(3):
         y = np.random.default_rng(seed).permutation(x)
-        with pytest.warns(UserWarning, match="80 of 80 rows of X stand in Y too"):
+        with pytest.warns(UserWarning, match="80 of 80 rows of X also occur in Y"):
             found = ta.learned_test(x, y, kernel, permutations=99, learning={"steps": 20}, rng=seed)
         assert found.pvalue > 0.05
         learned = {row.tobytes() for row in np.concatenate([x[found.split.train_x], y[found.split.train_y]])}
@@ -286,7 +287,7 @@ def test_groups_and_shared_rows_stay_together():
     x = np.random.default_rng(0).normal(size=(60, 2))
     y = np.concatenate([x[:20], np.random.default_rng(1).normal(size=(40, 2))])
     groups = np.concatenate([np.arange(60) // 2, 100 + np.arange(60) // 2])
-    with pytest.warns(UserWarning, match="20 of 60 rows of X stand in Y too, 20 of 60 rows of Y in X"):
+    with pytest.warns(UserWarning, match="20 of 60 rows of X also occur in Y, 20 of 60 rows of Y in X"):
         split = ta.learned_test(x, y, permutations=19, groups=groups, rng=0).split
     for parts in (groups, np.concatenate([np.arange(60), np.arange(20), 100 + np.arange(40)])):
         learned = set(parts[np.concatenate([split.train_x, 60 + split.train_y])])
@@ -299,8 +300,29 @@ def test_coarse_data_share_no_rows():
     assert len(ta.learned_test(x, y, permutations=19, rng=0).split.train_x) == 100
 
 
-def test_a_witness_takes_a_number_of_permutations():
+@pytest.mark.parametrize(
+    ("options", "id"),
+    [
+        ({"permutations": "auto"}, "conflicting-arguments"),
+        ({"permutations": "auto", "kernel": "rbf"}, "conflicting-arguments"),
+        ({"permutations": "many"}, "out-of-range"),
+        ({"equal_groups": True, "null": "binned"}, "conflicting-arguments"),
+        ({"equal_groups": True}, "conflicting-arguments"),
+        ({"equal_groups": "no", "groups": np.arange(40) // 2}, "wrong-type"),
+        ({"null": Permutation(equal_groups=True)}, "conflicting-arguments"),
+        ({"null": Permutation(equal_groups="no"), "groups": np.arange(40) // 2}, "wrong-type"),
+    ],
+)
+def test_options_without_effect_are_refused(options, id):
     X = np.random.default_rng(0).normal(size=(40, 2))
-    with pytest.raises(ValueError, match="permutations must be a whole number"):
-        ta.learned_test(X[:20], X[20:], permutations="auto", rng=0)
-    assert ta.learned_test(X[:20], X[20:], "rbf", permutations="auto", rng=0).pvalue > 0.05
+    with pytest.raises(ta.InputError) as caught:
+        ta.learned_test(X[:20], X[20:], rng=0, **options)
+    assert caught.value.id == id
+
+
+def test_equal_groups_may_be_an_option_of_the_null():
+    X, groups = np.random.default_rng(0).normal(size=(60, 2)), np.repeat(np.arange(30), [1, 3] * 15)
+    given = ({"equal_groups": True}, {"null": Permutation(equal_groups=True)}, {})
+    found = [ta.learned_test(X[:30], X[30:], groups=groups + 100 * (np.arange(60) > 29), rng=0, **one) for one in given]
+    equal, of_null, any_size = (one.halves[0].test.null_distribution.tolist() for one in found)
+    assert equal == of_null != any_size

@@ -77,6 +77,45 @@ def test_every_result_has_the_same_methods():
     assert len(names) == len(results)
 
 
+@pytest.fixture(scope="module")
+def leveled():
+    """Results with a level of their own."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(40, 2)), rng.normal(size=(40, 2)) + 1
+    monitor = ta.Reference.fit(X, rng=0).monitor(0.05, "fwer", permutations=99, rng=0)
+    monitor.add(Y)
+    models = {"a": rng.normal(size=(40, 2)), "b": rng.normal(size=(40, 2)) + 0.6}
+    return {
+        "plan": ta.plan(X, Y, repetitions=2, permutations=39, rng=0),
+        "monitor": monitor,
+        "rank": ta.rank(X, models, rng=0),
+    }
+
+
+@pytest.mark.parametrize("name", ["plan", "monitor"])
+def test_a_level_that_cannot_be_changed_is_refused(leveled, name, tmp_path):
+    result = leveled[name]
+    calls = [result.view, result.summary, lambda alpha: result.to_html(tmp_path / "r.html", alpha=alpha)]
+    for call in [*calls, *([result.reject] if name == "monitor" else [])]:
+        with pytest.raises(ta.InputError) as caught:
+            call(alpha=0.01)
+        assert caught.value.id == "conflicting-arguments"
+        call(alpha=0.05)
+
+
+def test_a_ranking_is_shown_at_another_level(leveled, tmp_path):
+    result = leveled["rank"]
+    p = result.pairs[0].pvalue
+    low, high = p / 2, min(2 * p, 0.99)
+    assert not result.at_level(low).beats["a"]
+    assert result.at_level(high).beats["a"] == ("b",)
+    assert result.at_level(0.05).notes == result.notes
+    assert result.summary(low) == result.at_level(low).summary() != result.summary(high)
+    for level in (low, high):
+        result.to_html(tmp_path / f"{level == low}.html", alpha=level)
+    assert (tmp_path / "True.html").read_text() != (tmp_path / "False.html").read_text()
+
+
 def test_a_result_without_a_view_says_so():
     with pytest.raises(NotImplementedError):
         Result().view()

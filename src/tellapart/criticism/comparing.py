@@ -133,6 +133,7 @@ def compare(
     """
     start = time.perf_counter()
     check_level(alpha)
+    _check_names(names)
     automatic = isinstance(test, str) and test == "auto"
     of_automatic = AutomaticOptions(paired, kernels)
     of_learned = LearnedOptions(criterion, train_size, cross_fit, null, standardise, stability, learning)
@@ -170,8 +171,21 @@ def compare(
         return compare_learned(request, test, of_learned)
 
 
+def _check_names(names: Any) -> None:
+    """Raise `InputError` unless there is a name for each of two samples, or none."""
+    if names is None:
+        return
+    if not isinstance(names, (tuple, list)) or len(names) != 2 or not all(isinstance(name, str) for name in names):
+        raise InputError(
+            "invalid-names",
+            f"names must be a pair of texts, one for each sample, but is {names!r:.60}.",
+            "For example {names}.",
+            names=("old", "new"),
+        )
+
+
 def _check_unused(options: AutomaticOptions | LearnedOptions) -> None:
-    """Complain about options of another test than the one chosen: whatever is not the default."""
+    """Raise `InputError` for options of another test than the one chosen: whatever is not the default."""
     odd = [field.name for field in fields(options) if not _is_default(getattr(options, field.name), field.default)]
     if not odd:
         return

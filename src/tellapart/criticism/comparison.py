@@ -107,6 +107,7 @@ class Comparison(Result):
     _witness: Callable[[Any, Compute], Array] = field(repr=False)
     _encoding: Encoding = field(repr=False)
     _source: Source = field(repr=False)
+    _unit: str = field(default="rows", repr=False)
 
     @property
     def learned(self) -> LearnedTest | None:
@@ -149,8 +150,7 @@ class Comparison(Result):
         """What labels were exchanged of: rows, pairs, groups, rows within strata, …"""
         if not isinstance(self.test, LearnedTest):
             return self.test.permuted_unit
-        what = "groups" if "groups" in self.settings.design else "rows"
-        return f"{what} within strata" if "strata" in self.settings.design else what
+        return self._unit
 
     def column_alpha(self, alpha: float | None = None) -> float:
         """The level of adjusted p-values of columns and of pairs: half of α where there are both."""
@@ -171,6 +171,12 @@ class Comparison(Result):
     def rows_y(self) -> Array:
         """For each row of ``y`` its number in the user's data, counted from 0."""
         return row_numbers(self.y)
+
+    @property
+    def drawn(self) -> bool:
+        """Whether only some rows were read, because there were more than ``max_rows``."""
+        limit, shown = self.settings.reading.max_rows, (self.x.shown, self.y.shown)
+        return limit is not None and any(isinstance(one, Source) and (one.total or 0) > limit for one in shown)
 
     @property
     def seed(self) -> int:  # type: ignore[override]
@@ -225,7 +231,7 @@ class Comparison(Result):
     @property
     def over_strata(self) -> str:
         """What AUC and MMD are of where there are strata; empty where there are none."""
-        if "strata" not in self.settings.design:
+        if not self.permuted_unit.endswith("strata"):
             return ""
         return "AUC and MMD are over all rows: what lies between strata is part of them, and no part of the test."
 
@@ -415,7 +421,7 @@ class Comparison(Result):
             exchanged = "" if self.permuted_unit == "rows" else f"Labels of {self.permuted_unit} were exchanged. "
             reading = self.settings.reading
             whole = "Rows without gaps were used" if reading.missing == "drop" else "Every row was used"
-            used = "Rows that were drawn" if reading.max_rows else whole
+            used = "Rows that were drawn" if self.drawn else whole
             return f"{exchanged}{used}: {len(self.x):,} of {first} and {len(self.y):,} of {second}, {end}"
         split = self.learned.split
         text = (

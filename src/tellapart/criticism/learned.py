@@ -21,6 +21,7 @@ from ..engine import Compute
 from ..kernels import Kernel
 from ..learning import Criterion, fitting
 from ..learning.splits import Split
+from ..stats.design import Design
 from ..stats.nulls import Binned, Null, Permutation
 from ..twosample.learned import check_learned_null, run_learned_test, split_samples
 from .comparison import Comparison
@@ -77,7 +78,8 @@ def compare_learned(request: ComparisonOptions, kernel: Any, options: LearnedOpt
         compute=here,
     )
     rows = np.concatenate([split.test_x, split.test_y + len(x.values)])
-    groups = null.design(len(x), len(y)).groups if isinstance(null, Permutation) else None
+    design = null.design(len(x), len(y)) if isinstance(null, Permutation) else Design()
+    groups = design.groups
     units = np.arange(len(rows)) if groups is None else np.unique(groups[rows], return_inverse=True)[1].reshape(-1)
     labels = np.repeat([0, 1], [len(witness_x), len(witness_y)])
     values = np.concatenate([witness_x, witness_y])
@@ -112,6 +114,7 @@ def compare_learned(request: ComparisonOptions, kernel: Any, options: LearnedOpt
         _witness=witness,
         _encoding=samples.encoding,
         _source=samples.sources[0],
+        _unit=design.permuted_unit,
     )
 
 

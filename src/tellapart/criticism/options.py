@@ -6,9 +6,6 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from .._util.errors import InputError
 from ..data.arrays import Array
 from ..data.encoding import Standardise
 from ..data.notices import Keep
@@ -68,23 +65,9 @@ class ComparisonOptions:
         )
 
     def items_of(self, samples: Samples) -> tuple[Array, Array] | None:
-        """What to call each row of both samples: a column of the data, or one item for each row of the user's data."""
+        """What to call each row of both samples."""
         items = samples.labels["items"]
-        if items is None:
-            return None
-        if not isinstance(items, (tuple, list)) or len(items) != 2:
-            raise InputError(
-                "invalid-items", "items must be a pair of lists, one for each sample, or the name of a column."
-            )
-        first, second = (np.asarray(part, dtype=object) for part in items)
-        if isinstance(self.items, str):
-            return first, second
-        for part, source in zip((first, second), samples.sources, strict=True):
-            if part.ndim != 1 or len(part) <= int(source.numbers.max(initial=-1)):
-                raise InputError(
-                    "wrong-number-of-items", f"items must have one for each row of {source.label}, but has {len(part)}."
-                )
-        return first[samples.sources[0].numbers], second[samples.sources[1].numbers]
+        return None if items is None else (items[0].astype(object), items[1].astype(object))
 
     @property
     def seconds(self) -> float:

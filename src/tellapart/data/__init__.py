@@ -1,4 +1,4 @@
-"""Whatever a user has, as checked rows: every complaint about input data is made here.
+"""Whatever a user has, as checked rows: every error in input data is reported here.
 
 `read` takes anything and gives a `Source`; `match` and `Encoding` make numbers of two of them:
 

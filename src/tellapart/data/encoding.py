@@ -280,4 +280,5 @@ def _as_given(source: Source, other: Source) -> Sample:
     given = source.content.as_given(other.content)
     values = float_tensor(given.values, source.label)
     columns = given.names if given.kind == "table" else None
-    return Sample(values, given.names, kind=given.kind, columns=columns, image_shape=given.image_shape, shown=source)
+    stored = str(given.values.dtype).removeprefix("torch.")
+    return Sample(values, given.names, False, given.kind, columns, given.image_shape, source, stored)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -84,9 +84,9 @@ def _find_column(source: Source, name: str, kind: str) -> TableColumn:
     return column
 
 
-def check_labels(labels: Any, kind: str) -> None:
+def check_labels(parts: Sequence[Any], kind: str) -> None:
     """Raise `InputError` for missing labels; ``kind`` is the argument that they were given as."""
-    gaps = count_missing(labels)
+    gaps = sum(map(count_missing, parts))
     if gaps:
         raise InputError(
             "missing-labels",
@@ -124,3 +124,102 @@ def as_whole(values: Array) -> Array:
     """
     whole = values.dtype.kind == "f" and bool(((values == np.rint(values)) & (np.abs(values) < _EXACT)).all())
     return values.astype(np.int64) if whole else values
+
+
+def add_labels(sources: Sequence[Source], given: Sequence[Any], labels: Mapping[str, Any]) -> list[Source]:
+    """Sources with labels of their rows that were given as values: those of the rows that were read.
+
+    Parameters
+    ----------
+    sources
+        The samples as they were read.
+    given
+        What the user gave for each sample. Labels of a `Source` may also be those of its rows alone, where it was made
+        without some rows of the data.
+    labels
+        Labels of all rows of the data, by kind; see `split_labels`.
+    """
+    numberings = [[_numbers_in_data(source) for source in sources]]
+    if any(isinstance(data, Source) for data in given):
+        numberings.append([_numbers_in_source(*pair) for pair in zip(sources, given, strict=True)])
+    added = list(sources)
+    for kind, values in labels.items():
+        for numbering in numberings:
+            parts = split_labels(values, [count for count, _ in numbering], kind)
+            if parts is not None:
+                break
+        else:
+            raise _wrong_number(values, [count for count, _ in numberings[0]], kind)
+        added = [
+            replace(source, labels={**source.labels, kind: part[rows]})
+            for source, part, (_, rows) in zip(added, parts, numbering, strict=True)
+        ]
+    return added
+
+
+def check_split(labels: Any, counts: Sequence[int], kind: str) -> tuple[Array, ...]:
+    """`split_labels`; raise `InputError` if there is not one for each row."""
+    parts = split_labels(labels, counts, kind)
+    if parts is None:
+        raise _wrong_number(labels, counts, kind)
+    return parts
+
+
+def split_labels(labels: Any, counts: Sequence[int], kind: str) -> tuple[Array, ...] | None:
+    """The labels of each sample; None if there is not one for each row.
+
+    >>> split_labels([1, 2, 3], (2, 1), "groups")
+    (array([1, 2]), array([3]))
+    >>> split_labels(([1, 2], [3]), (2, 1), "groups"), split_labels([1, 2], (2, 1), "groups")
+    ((array([1, 2]), array([3])), None)
+
+    Parameters
+    ----------
+    labels
+        One array for all samples, one after the other, or a tuple of one for each. Items are a pair of these.
+    counts
+        How many rows each sample has.
+    kind
+        The argument that they were given as.
+    """
+    if kind == "items" and not (isinstance(labels, (tuple, list)) and len(labels) == len(counts)):
+        raise InputError(
+            "invalid-items", "items must be a pair of lists, one for each sample, or the name of a column."
+        )
+    if kind == "items" or (isinstance(labels, tuple) and len(labels) == len(counts) and np.ndim(labels[0])):
+        parts = tuple(_as_labels(part) for part in labels)
+        return parts if [part.shape for part in parts] == [(count,) for count in counts] else None
+    whole = _as_labels(labels)
+    return tuple(np.split(whole, np.cumsum(counts)[:-1])) if whole.shape == (sum(counts),) else None
+
+
+def _as_labels(values: Any) -> Array:
+    """Labels as an array. Those that are missing in a list of texts stay what they are."""
+    try:
+        array = np.asarray(values)
+    except ValueError:  # rows of different lengths
+        return np.empty((len(values), 0))
+    return array if isinstance(values, np.ndarray) or array.dtype.kind not in "US" else np.asarray(values, object)
+
+
+def _numbers_in_data(source: Source) -> tuple[int, Array]:
+    """How many rows the data have that a source was read from, and which of them it has."""
+    return int(source.numbers.max(initial=-1)) + 1 if source.total is None else source.total, source.numbers
+
+
+def _numbers_in_source(source: Source, given: Any) -> tuple[int, Array]:
+    """The same for a source that was given and is read as it is."""
+    if not isinstance(given, Source):
+        return _numbers_in_data(source)
+    order = np.argsort(given.numbers)
+    return len(given), order[np.searchsorted(given.numbers[order], source.numbers)]
+
+
+def _wrong_number(labels: Any, counts: Sequence[int], kind: str) -> InputError:
+    parts = labels if isinstance(labels, tuple) and len(labels) == len(counts) else [labels]
+    shapes = " and ".join(str(_as_labels(part).shape) for part in parts)
+    return InputError(
+        "wrong-number-of-items" if kind == "items" else "wrong-number-of-labels",
+        f"{kind} must have one {'item' if kind == 'items' else 'label'} for each of the {sum(counts)} rows, but has "
+        f"shape {shapes}.",
+    )

@@ -14,7 +14,7 @@ from .arrays import Array
 from .columns import TableColumn
 from .features import NGRAMS
 from .names import as_names, did_you_mean, quote_names
-from .profile import ROWS, Profile
+from .profile import ROWS, Profile, show_value
 from .source import Source
 
 NoticeKind: TypeAlias = Literal[
@@ -222,7 +222,7 @@ def _disjoint_ranges(name: str, x: TableColumn, y: TableColumn, names: Sequence[
     if max(_share_within(of_x, of_y), _share_within(of_y, of_x)) > _OVERLAP:
         return None
     ranges = ", ".join(
-        f"{_show(x, part.min())} to {_show(x, part.max())} in {sample}"
+        f"{show_value(x, part.min())} to {show_value(x, part.max())} in {sample}"
         for part, sample in zip((of_x, of_y), names, strict=True)
     )
     return Notice("disjoint ranges", (name,), f"The ranges of {name!r} do not overlap: {ranges}.")
@@ -244,10 +244,6 @@ def _new_categories(name: str, x: TableColumn, y: TableColumn, names: Sequence[s
 
 def _share_within(values: Array, others: Array) -> float:
     return float(((values >= others.min()) & (values <= others.max())).mean())
-
-
-def _show(column: TableColumn, value: float) -> str:
-    return replace(column, values=np.array([value]), texts=None).cell(0)
 
 
 def _left_out(notice: Notice) -> str:

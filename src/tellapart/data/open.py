@@ -12,9 +12,19 @@ from torch import Tensor
 from .._util.errors import InputError, note_after
 from .._util.text import printable
 from .arrays import Array
-from .content.images import LOOKED_AT, looks_like_images, note_odd_pixels
+from .content.images import (
+    LOOKED_AT,
+    WHITE,
+    as_images,
+    know_white,
+    looks_like_images,
+    note_odd_pixels,
+    to_unit_range,
+)
 from .encoding import Encoding, Standardise, encode_numbers, encode_pair
 from .finite import check_values
+from .formats.arrays import as_stored, stored_type
+from .labels import add_labels, check_split
 from .lazy import Lazy, Points
 from .locate import Location, locate
 from .matching import keep_pairs, match_sources
@@ -23,8 +33,9 @@ from .options import ReadOptions
 from .points import agree, check_alike, is_pinned, open_memory, open_rows, to_common_type
 from .profile import check_texts, pool_columns
 from .read import open_together, read_source, validate_read
-from .sample import Sample
+from .sample import Sample, positions
 from .samples import Samples, Variable, encoded_variables, plain_variables
+from .shared import note_shared
 from .source import Source
 
 
@@ -43,7 +54,7 @@ class OpenedSamples:
     sources
         The samples as they came, with the same columns in the same order; empty where there are ``rows``.
     labels
-        Groups, strata, items: as they were given, or for each sample those of its rows, where they were columns.
+        Groups, strata, items: for each sample those of its rows; None where there are none.
     notices
         What is seen of columns without a test, the columns that are left out among it.
     left_out
@@ -84,7 +95,7 @@ class OpenedSamples:
             return int(np.prod(_values(self.rows[0]).shape[1:]))
         return self.sources[0].content.most_numbers(self.sources[0].options.missing == "indicator")
 
-    def encode(self, fit_rows: Sequence[Array] | None = None) -> Samples:
+    def encode(self, fit_rows: Sequence[Array] | None = None, *, shared: str | None = None) -> Samples:
         """The samples as rows of numbers.
 
         Parameters
@@ -92,9 +103,17 @@ class OpenedSamples:
         fit_rows
             For each sample the positions of the rows that may decide on categories, scales and what is filled in for
             missing values; None for all rows.
+        shared
+            What comes of rows that two samples share, which notes then report; see `note_shared`. None: they are not
+            looked for.
         """
-        if self.rows:
-            return self._as_they_came()
+        samples = self._as_they_came() if self.rows else self._encode_sources(fit_rows)
+        if shared is None:
+            return samples
+        paths = [location.path for location in self.located]
+        return replace(samples, notes=(*samples.notes, *note_shared(paths, samples.points, samples.names, shared)))
+
+    def _encode_sources(self, fit_rows: Sequence[Array] | None) -> Samples:
         for source in self.sources if self.standardise is None else ():
             if len(source) < self.min_rows:
                 raise InputError(
@@ -156,10 +175,16 @@ class OpenedSamples:
     def fit_encoding(self, fit_rows: Sequence[Array] | None = None) -> Encoding:
         """How the samples become numbers, decided on some of their rows; see `encode`."""
         first, *others = self.sources if len(self.sources) > 1 else (*self.sources, *self.sources)
+        given = fit_rows if fit_rows is None or len(self.sources) > 1 else (*fit_rows, *fit_rows)
         second = others[0]
+        rows_x, rows_y = (None, None) if given is None else (given[0], given[1])
         if len(others) > 1:
             second = Source(second.content.concatenate([source.content for source in others[1:]]))
-        rows_x, rows_y = (None, None) if fit_rows is None else (fit_rows[0], fit_rows[-1])
+            if given is not None:
+                starts = np.cumsum([0, *map(len, others)])
+                rows_y = np.concatenate(
+                    [start + positions(rows, len(s)) for start, rows, s in zip(starts, given[1:], others, strict=False)]
+                )
         standardise = self.standardise
         if standardise is None:  # pixels have one scale, columns stay as they are
             standardise = "auto" if first.kind == "images" and not first.options.by_features else False
@@ -198,7 +223,7 @@ def open_samples(
         How to read them.
     labels
         What the user gave for rows, by kind (``"groups"``, ``"strata"``, ``"items"``, ``"labels"``): the name of a
-        column, or values, which are passed on.
+        column, or a label for each row of the data; see `split_labels`. Those of rows that are kept are passed on.
     keep_columns
         Of tables, the columns to compare whatever they look like: others are left out by the rule of `profile`, and
         notes report them. True for all.
@@ -230,21 +255,25 @@ def open_samples(
     [('age', 'number', (0,)), ('town', 'text', (1, 2))]
     """
     located = tuple(locate(part, name) for part, name in zip(data, names, strict=True))
-    given = dict(labels or {})
+    given = {kind: values for kind, values in (labels or {}).items() if values is not None}
+    none: dict[str, Any] = dict.fromkeys(labels or ())
     columns = {kind: column for kind, column in given.items() if isinstance(column, str)}
     rows = None
     if not (shown or columns):
         rows = _open_plain(located, options, keep_columns, standardise, lazy)
     if rows is not None and (plain_images or not looks_like_images(tuple(_values(rows[0]).shape[1:]))):
         called = called or _display([(location.path, location.name) for location in located])
+        own = {kind: check_split(values, tuple(map(len, rows)), kind) for kind, values in given.items()}
         opened = OpenedSamples(
-            located, tuple(called), rows=rows, labels=given, standardise=standardise, min_rows=min_rows
+            located, tuple(called), rows=rows, labels=none | own, standardise=standardise, min_rows=min_rows
         )
         _check_kept(rows, keep_columns)
         return opened
     sources = open_together(located, options, columns)
+    arrays = {kind: values for kind, values in given.items() if kind not in columns}
+    sources = tuple(add_labels(sources, [location.data for location in located], arrays))
     called = tuple(called or display_names(sources))
-    profiles = pool_columns(sources, _sizes(sources[0], given.get("labels")))
+    profiles = pool_columns(sources, _sizes(sources[0]))
     noticed: list[Notice] = []
     if shown or (keep_columns is not True and sources[0].content.columns):
         noticed = find_notices(sources, keep_columns, called, profiles, keep_constants)
@@ -258,12 +287,12 @@ def open_samples(
     matched = match_sources(validate_read(sources, located))
     if paired:
         matched = list(keep_pairs(matched[0], matched[1]))
-    own = {kind: tuple(source.labels[kind] for source in matched) for kind in columns}
+    own = {kind: tuple(source.labels[kind] for source in matched) for kind in given}
     return OpenedSamples(
         located,
         called,
         sources=tuple(matched),
-        labels={**given, **own},
+        labels=none | own,
         notices=tuple(noticed),
         left_out=() if shown else left_out,
         standardise=standardise,
@@ -289,8 +318,8 @@ def _open_plain(
         if rows is None:
             break
         found.append(rows)
-    if len(found) == len(located):
-        return None if standardise is None and _ranges_may_differ(located, found) else tuple(found)
+    if len(found) == len(located) and not _ranges_may_differ(found):
+        return tuple(found)
     # A gradient, or a place on a device, would be lost on the way through a source.
     pinned = [location.name for location in located if standardise is not None and is_pinned(location.data)]
     if not pinned:
@@ -300,13 +329,26 @@ def _open_plain(
             "gradient-would-be-lost",
             f"{pinned[0]} has a gradient or is on a device, which options of reading would lose.",
         )
-    return tuple(read_numbers(location, options) for location in located)
+    return _to_one_range([read_numbers(location, options) for location in located])
 
 
-def _ranges_may_differ(located: Sequence[Location], rows: Sequence[Sample | Lazy]) -> bool:
+def _ranges_may_differ(rows: Sequence[Sample | Lazy]) -> bool:
     """Whether some are bytes and others floats, so that white may be 255 here and 1 there."""
-    kinds = {str(getattr(location.data, "dtype", "")).replace("torch.", "") for location in located}
-    return looks_like_images(tuple(_values(rows[0]).shape[1:])) and "uint8" in kinds and len(kinds) > 1
+    return looks_like_images(tuple(_values(rows[0]).shape[1:])) and len({WHITE.get(stored_type(r)) for r in rows}) > 1
+
+
+def _to_one_range(samples: Sequence[Sample]) -> tuple[Sample, ...]:
+    """Samples that keep their gradient and their place; images with one meaning of black and white."""
+    if not _ranges_may_differ(samples):
+        return tuple(samples)
+    images = [as_images(as_stored(sample.values.detach().cpu().numpy(), sample), "") for sample in samples]
+    found = [part for part in images if part is not None]
+    if len(found) < len(samples) or not know_white(*found):
+        return tuple(samples)
+    return tuple(
+        replace(sample, values=to_unit_range(sample.values, part.low, part.high), stored="")
+        for sample, part in zip(samples, found, strict=True)
+    )
 
 
 def _values(rows: Sample | Lazy) -> Points:
@@ -323,17 +365,11 @@ def _given_names(rows: Sequence[Sample | Lazy]) -> tuple[str, ...] | None:
     return next((part.names for part in rows if isinstance(part, Sample) and part.names is not None), None)
 
 
-def _sizes(source: Source, labels: Any) -> list[int] | None:
+def _sizes(source: Source) -> list[int] | None:
     """How many rows each sample has, where labels say which sample a row of one source belongs to."""
-    own = source.labels.get("labels")
-    if own is None:
-        if labels is None:
-            return None
-        values = np.asarray(labels)
-        if values.ndim != 1 or len(values) <= int(source.numbers.max(initial=-1)):
-            return None
-        own = values[source.numbers]
-    found: list[int] = np.unique(own.astype(str), return_counts=True)[1].tolist()
+    if "labels" not in source.labels:
+        return None
+    found: list[int] = np.unique(source.labels["labels"].astype(str), return_counts=True)[1].tolist()
     return found
 
 

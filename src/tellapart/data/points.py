@@ -12,9 +12,10 @@ import torch
 from torch import Tensor
 
 from .._util.errors import InputError
+from .arrays import as_array
 from .content.alignment import check_same_columns
 from .finite import check_values
-from .formats.arrays import Arrays
+from .formats.arrays import Arrays, type_name
 from .formats.parquet import Parts
 from .lazy import Lazy, Points, Stored
 from .locate import Location
@@ -49,9 +50,10 @@ def open_memory(location: Location, options: ReadOptions) -> Sample | None:
         return data
     if not isinstance(data, (Tensor, np.ndarray)) and not isinstance(location.format, Arrays):
         return None
-    values = float_tensor(data, location.name)
+    array = data if isinstance(data, Tensor) else as_array(data, location.name)
+    values = float_tensor(array, location.name)
     check_values(values, location.name)
-    return Sample(values, from_tensor=isinstance(data, Tensor))
+    return Sample(values, from_tensor=isinstance(data, Tensor), stored=type_name(array.dtype))
 
 
 def agree(rows: Sequence[Sample | Lazy], located: Sequence[Location], at_least: int) -> list[Points]:

@@ -152,7 +152,7 @@ class Profile:
             return Reason("free text", what) if self.is_free_text and self.strays is None else None
         if not np.isfinite(there).all():
             return None
-        between = f"({' to '.join(_show(column, value) for value in (there.min(), there.max()))})"
+        between = f"({' to '.join(show_value(column, value) for value in (there.min(), there.max()))})"
         if column.kind == "date":
             return Reason("date", f"{column.name!r} holds dates {between}.")
         if column.kind == "boolean" or (there != np.rint(there)).any():
@@ -261,7 +261,8 @@ def _is_counter(values: Array, counts: Array, sizes: Sequence[int]) -> bool:
     return bool(follow.all()) and counts.tolist() == expected
 
 
-def _show(column: TableColumn, value: float) -> str:
+def show_value(column: TableColumn, value: float) -> str:
+    """A value of a column, as its values are shown."""
     return replace(column, values=np.array([value]), texts=None).cell(0)
 
 

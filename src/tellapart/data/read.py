@@ -228,7 +228,7 @@ def open_source(location: Location, options: ReadOptions) -> Source:
     opened = location.open(options)
     content = _make_content(opened, location.label)
     numbers = opened.numbers
-    total = len(content) if numbers is None or options.max_rows is None else None
+    total = len(content) if opened.total is None else opened.total
     if numbers is None:
         numbers = choose_rows(len(content), options.max_rows, options.seed)
         content = content if len(numbers) == len(content) else content.take(numbers)

@@ -80,6 +80,8 @@ class Sample:
         Where the coordinates are pixels: (h, w) or (h, w, 3), so that ``values[i].reshape(image_shape)`` is an image.
     shown
         How to show the rows, where it is known. Images of which features were computed are still shown as images.
+    stored
+        The name of the number type that the values were stored in, where it is known.
     """
 
     values: Tensor
@@ -89,6 +91,7 @@ class Sample:
     columns: tuple[str, ...] | None = None
     image_shape: tuple[int, ...] | None = None
     shown: Display | None = None
+    stored: str = ""
 
     def __len__(self) -> int:
         return len(self.values)

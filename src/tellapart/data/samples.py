@@ -73,7 +73,7 @@ class Samples:
     kind
         What they were: a table, images or rows of numbers.
     labels
-        Groups, strata, items: as they were given, or for each sample those of its rows, where they were columns.
+        Groups, strata, items: for each sample those of its rows; None where there are none.
     notices
         What is seen of columns without a test.
     encoded, sources, encoding

@@ -32,8 +32,8 @@ def sample_stream(
     seed: int,
     take: Callable[[Batch, Array], Batch],
     check: Callable[[list[Batch]], None] | None = None,
-) -> tuple[list[Batch], Array]:
-    """A uniform random subset of rows that come in batches of unknown number, and their positions.
+) -> tuple[list[Batch], Array, int]:
+    """A uniform random subset of rows that come in batches of unknown number, their positions, and how many there were.
 
     Every row gets a random key, and those with the smallest keys stay. So the memory is that of one batch and twice the
     rows wanted, and the outcome does not depend on how the rows are batched. Where rows may be of any length, ``check``
@@ -56,7 +56,7 @@ def sample_stream(
     if held > size:
         pieces, _ = _keep_smallest(pieces, size, take)
     where = [numbers for _, numbers, _ in pieces]
-    return [batch for *_, batch in pieces], np.concatenate(where) if where else np.arange(0)
+    return [batch for *_, batch in pieces], np.concatenate(where) if where else np.arange(0), start
 
 
 def _keep_smallest(

@@ -129,7 +129,7 @@ class Schema:
         - ``texts``, by which deviations are counted, and ``notes``: they are reported, and not computed with;
         - whether the reference is refused (missing values): then there is no test, and no false alarm.
 
-        Which columns are left out is decided on all rows too (see `tellapart.data.left_out`): a column of text or of
+        Which columns are left out is decided on all rows too (see `tellapart.data.notices`): a column of text or of
         identifiers at the very limit of the rule may be decided by rows that are compared. Both choices give an exact
         test, so that the level is at most doubled.
 

@@ -15,6 +15,7 @@ from .notices import Keep
 from .open import open_samples
 from .options import ReadOptions
 from .samples import Samples
+from .shared import note_shared
 
 
 def split_names(samples: Any) -> tuple[tuple[str, ...], list[Any]]:
@@ -66,13 +67,10 @@ def open_by_labels(data: Any, labels: Any, options: ReadOptions, given: Mapping[
     _check_form(labels)
     opened = open_samples([data], ("samples",), options, labels={"labels": labels, **given}, keep_columns=keep)
     samples = opened.encode()
-    rows, found = samples.sizes[0], {kind: _of_rows(value) for kind, value in samples.labels.items()}
-    values = np.asarray(found["labels"])
-    if values.shape != (rows,):
-        raise InputError(
-            "wrong-number-of-labels", f"labels must have one for each of the {rows} rows, but has shape {values.shape}."
-        )
-    check_labels(found["labels"], "labels")
+    found = {kind: None if parts is None else parts[0] for kind, parts in samples.labels.items()}
+    values = found["labels"]
+    assert values is not None
+    check_labels([values], "labels")
     kinds, codes = np.unique(values.astype(str) if values.dtype == object else as_whole(values), return_inverse=True)
     counts = np.bincount(codes)
     if not 2 <= len(kinds) <= 255:
@@ -91,15 +89,10 @@ def open_by_labels(data: Any, labels: Any, options: ReadOptions, given: Mapping[
     order = np.argsort(codes, kind="stable")
     parts = np.split(order, np.cumsum(counts)[:-1])
     points = tuple(take_rows(samples.points[0], part) for part in parts)
-    taken = {kind: None if values is None else np.asarray(values)[order] for kind, values in found.items()}
-    return replace(
-        samples, points=points, names=tuple(map(str, kinds.tolist())), numbers=(None,) * len(points), labels=taken
-    )
-
-
-def _of_rows(labels: Any) -> Any:
-    """Labels of all rows, which are in a tuple of one where they were a column."""
-    return labels[0] if isinstance(labels, tuple) and len(labels) == 1 else labels
+    taken = {kind: None if part is None else part[order] for kind, part in found.items()}
+    names = tuple(map(str, kinds.tolist()))
+    notes = (*samples.notes, *note_shared([""] * len(points), points, names))
+    return replace(samples, points=points, names=names, numbers=(None,) * len(points), notes=notes, labels=taken)
 
 
 def _check_form(labels: Any) -> None:

@@ -1,4 +1,4 @@
-"""Rows that stand in both samples.
+"""Rows that occur in both samples.
 
 Where a file is compared with itself, or two extracts overlap, a row would be learned from as one of X and tested as one
 of Y. Equal values of coarse data are something else: they coincide within a sample as often as across.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -19,7 +20,6 @@ from .._util.text import printable
 from .arrays import Array
 from .hashing import hash_blocks
 from .lazy import Points
-from .locate import Location
 
 #: Values that more than this share of all rows have are values, not rows (black images, empty baskets).
 _COMMON = 1 / 20
@@ -34,7 +34,7 @@ class SharedRows:
     codes
         One number for each row of X and then of Y; equal rows have the same.
     in_x, in_y
-        How many rows of X stand in Y, and of Y in X.
+        How many rows of X occur in Y, and of Y in X.
     """
 
     codes: Array
@@ -44,7 +44,7 @@ class SharedRows:
 
     def __str__(self) -> str:
         n = len(self.codes) - self.m
-        return f"{self.in_x:,} of {self.m:,} rows of X stand in Y too, {self.in_y:,} of {n:,} rows of Y in X."
+        return f"{self.in_x:,} of {self.m:,} rows of X also occur in Y, {self.in_y:,} of {n:,} rows of Y in X."
 
 
 def find_shared_rows(x: Array, y: Array) -> SharedRows | None:
@@ -52,7 +52,7 @@ def find_shared_rows(x: Array, y: Array) -> SharedRows | None:
 
     >>> hashes = np.arange(40, dtype=np.uint64)
     >>> str(find_shared_rows(hashes, hashes[10:]))
-    '30 of 40 rows of X stand in Y too, 30 of 30 rows of Y in X.'
+    '30 of 40 rows of X also occur in Y, 30 of 30 rows of Y in X.'
     >>> find_shared_rows(hashes % 5, hashes % 5)
     """
     m, n = len(x), len(y)
@@ -97,6 +97,7 @@ def connect_labels(first: Array, second: Array) -> Array:
 #: What comes of rows that two samples share.
 LESS_IS_SEEN = "the test then sees less than there is"
 COPIES_WIN = "its distance is then too small, and a model that copies is ranked too well"
+SEEMS_CLOSER = "their distance is then too small"
 
 
 class Sharing(NamedTuple):
@@ -142,13 +143,32 @@ def describe_shared(
 
 
 def note_shared(
-    located: Sequence[Location], points: Sequence[Points], names: Sequence[str], so: str = LESS_IS_SEEN
+    origins: Sequence[str],
+    points: Sequence[Points],
+    names: Sequence[str],
+    so: str = LESS_IS_SEEN,
+    *,
+    with_first: bool = False,
 ) -> tuple[str, ...]:
-    """`describe_shared` as a note. Rows that stay in their files are not read."""
-    origins = [location.path for location in located]
-    there = all(isinstance(part, Tensor) for part in points) and points[0].shape[1:] == points[1].shape[1:]
-    found = describe_shared((hash_blocks(points[0]), hash_blocks(points[1])) if there else None, origins, names, so)
-    if found is None:
-        return ()
-    id = "same-data" if found.kind == "same data" else "shared-rows"
-    return (Note(id, found.text),)
+    """`describe_shared` as notes, one for each two samples. Each sample is hashed once.
+
+    Parameters
+    ----------
+    origins, names, so
+        As in `describe_shared`, for each sample.
+    points
+        The rows. Those that stay in their files are not read.
+    with_first
+        Compare the first sample with each other one only.
+    """
+    hashes = [hash_blocks(part) if isinstance(part, Tensor) else None for part in points]
+    notes = []
+    for i, j in combinations(range(len(points)), 2):
+        if i and with_first:
+            break
+        x, y = hashes[i], hashes[j]
+        both = None if x is None or y is None or points[i].shape[1:] != points[j].shape[1:] else (x, y)
+        found = describe_shared(both, (origins[i], origins[j]), (names[i], names[j]), so)
+        if found is not None:
+            notes.append(Note("same-data" if found.kind == "same data" else "shared-rows", found.text))
+    return tuple(notes)

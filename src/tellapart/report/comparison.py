@@ -79,7 +79,7 @@ def _tiles(c: Comparison) -> tuple[Tile, ...]:
     low, high = c.auc_interval
     reach = "" if c.distance_interval is None else "95 %: {} to {}".format(*map(number, c.distance_interval))
     if c.learned is None:
-        used = "drawn at random" if c.settings.reading.max_rows else "all of them tested"
+        used = "drawn at random" if c.drawn else "all of them tested"
         rows = Tile("Rows", f"{len(c.x):,} + {len(c.y):,}", used)
     else:
         split = c.learned.split

@@ -42,10 +42,10 @@ class Design:
         groups: Any = None,
         strata: Any = None,
         paired: Any = False,
-        equal_groups: bool = False,
+        equal_groups: Any = False,
         called: Mapping[str, Any] = MappingProxyType({}),
     ) -> Design:
-        """Raise `InputError` unless groups, strata and pairs fit samples of these sizes.
+        """Raise `InputError` unless groups, strata and pairs fit samples of these sizes; see also `effective`.
 
         Parameters
         ----------
@@ -58,7 +58,7 @@ class Design:
         called : mapping, optional
             The names of the columns that groups and strata came from, for messages.
         """
-        paired = check_paired(paired)
+        paired, equal_groups = check_paired(paired), check_equal_groups(equal_groups, groups is not None)
         if paired and (groups is not None or strata is not None):
             raise InputError(
                 "conflicting-arguments",
@@ -81,7 +81,7 @@ class Design:
                     paired=True,
                 )
             stratum_codes = np.tile(np.arange(sizes[0]), 2)
-        return cls(group_codes, stratum_codes, paired, equal_groups)
+        return cls(group_codes, stratum_codes, paired, equal_groups).effective
 
     @property
     def permuted_unit(self) -> str:
@@ -106,7 +106,8 @@ class Design:
         groups, strata = self.groups, self.strata
         idle_groups = groups is None or len(np.unique(groups)) == len(groups)
         idle_strata = strata is None or (strata == strata[0]).all()
-        return Design(None if idle_groups else groups, None if idle_strata else strata, self.paired, self.equal_groups)
+        equal_groups = self.equal_groups and not idle_groups
+        return Design(None if idle_groups else groups, None if idle_strata else strata, self.paired, equal_groups)
 
     def take(self, rows: Array) -> Design:
         """The design of some rows, or of all rows in another order."""
@@ -127,6 +128,21 @@ def check_paired(paired: Any) -> bool:
     return bool(paired)
 
 
+def check_equal_groups(equal_groups: Any, grouped: bool) -> bool:
+    """Raise `InputError` unless ``equal_groups`` is True or False, and False where there are no groups."""
+    if not isinstance(equal_groups, (bool, np.bool_)):
+        raise InputTypeError("wrong-type", f"equal_groups must be True or False, but is {equal_groups!r:.60}.")
+    if equal_groups and not grouped:
+        raise InputError(
+            "conflicting-arguments",
+            "Only groups have sizes.",
+            "{equal_groups} has no effect without {groups}.",
+            equal_groups=True,
+            groups=...,
+        )
+    return bool(equal_groups)
+
+
 def _as_codes(given: Any, sizes: Sequence[int], name: str) -> Array | None:
     """Labels as numbers from 0 up, in the order of their values."""
     if given is None:
@@ -143,8 +159,7 @@ def _as_codes(given: Any, sizes: Sequence[int], name: str) -> Array | None:
             "wrong-number-of-labels",
             f"{name} must have one label for each of the {sum(sizes)} rows, but has shape {values.shape}.",
         )
-    for part in _parts(given, sizes):
-        check_labels(part, name)
+    check_labels(_parts(given, sizes), name)
     if values.dtype == object:
         values = values.astype(str)
     codes: Array = np.unique(values, return_inverse=True)[1].reshape(-1)

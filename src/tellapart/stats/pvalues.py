@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,7 +33,7 @@ def check_level(alpha: Any) -> float:
 
 
 def check_draws(count: Any, name: str = "permutations", otherwise: str = "") -> None:
-    """Complain about a number of draws that is none, or more than can be kept."""
+    """Raise `InputError` unless ``count`` is a number of draws that can be kept."""
     if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
         raise InputError("out-of-range", f"{name} must be a whole number from 1 up{otherwise}, but is {count!r}.")
     if count > MOST_DRAWS:
@@ -40,7 +41,7 @@ def check_draws(count: Any, name: str = "permutations", otherwise: str = "") -> 
 
 
 def check_reach(permutations: Any, alpha: float, tests: int = 1) -> None:
-    """Complain where so few permutations cannot find anything, with p-values adjusted for some tests."""
+    """Raise `InputError` unless so many permutations can reject, with p-values adjusted for some tests."""
     check_draws(permutations)
     if permutations < tests / alpha - 1 - 1e-9:
         raise InputError(
@@ -141,6 +142,19 @@ def normal_quantile(alpha: float) -> float:
 def bonferroni(pvalues: list[float]) -> float:
     """The smallest p-value times their number: valid however they depend on each other."""
     return min(1.0, len(pvalues) * min(pvalues))
+
+
+def holm(pvalues: Sequence[float]) -> list[float]:
+    """Adjusted p-values (Holm 1979): valid however the tests depend on each other.
+
+    >>> holm([0.01, 0.04, 0.02])
+    [0.03, 0.04, 0.04]
+    """
+    order = np.argsort(pvalues, kind="stable")
+    scaled = np.asarray(pvalues, dtype=float)[order] * np.arange(len(pvalues), 0, -1)
+    found = np.empty(len(pvalues))
+    found[order] = np.minimum(np.maximum.accumulate(scaled), 1.0)
+    return [float(p) for p in found]
 
 
 def cauchy(pvalues: list[float]) -> float:

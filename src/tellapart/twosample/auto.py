@@ -21,16 +21,16 @@ from ..data.open import open_samples
 from ..data.options import check_reading
 from ..data.samples import Samples
 from ..data.several import open_by_labels, split_names
-from ..data.shared import note_shared
+from ..data.shared import LESS_IS_SEEN
 from ..engine import Compute, MemoryLike, computing
 from ..engine.rows import as_matrix
 from ..omnibus import Layout, OmnibusResult, Pooled, StrongestStatistic, draw_bins, have_room, omnibus_test, pool_rows
 from ..stats.design import Design, check_paired
 from ..stats.permutations import NothingToExchange, draw_permutations
-from ..stats.pvalues import USUAL_LEVEL, check_draws, note_floor, warn_of_floor
+from ..stats.pvalues import USUAL_LEVEL, check_draws, holm, note_floor, warn_of_floor
 from .auto_result import AutoResult, FamilyResult
 from .effects import Effects
-from .findings import Findings, holm
+from .findings import Findings
 from .k_sample_result import KSampleResult, PairwiseTest
 from .naming import adjust_columns
 from .two_sample_result import TwoSampleResult
@@ -155,8 +155,7 @@ def two_sample_test(
     named = {"groups": groups, "strata": strata}
     paired, keep, given = check_paired(paired), check_keep(keep_columns), as_kernels(kernels)
     opened = open_samples([X, Y], ("X", "Y"), options, labels=named, keep_columns=keep, paired=paired)
-    samples = opened.encode()
-    samples = replace(samples, notes=(*samples.notes, *note_shared(opened.located, samples.points, samples.names)))
+    samples = opened.encode(shared=LESS_IS_SEEN)
     design = Design.check(
         samples.sizes, samples.labels["groups"], samples.labels["strata"], paired, equal_groups, named
     )
@@ -220,7 +219,8 @@ def k_sample_test(
     if labels is None:
         names, data = split_names(samples)
         called = names if isinstance(samples, Mapping) else None
-        encoded = open_samples(data, names, options, labels=named, keep_columns=keep, called=called).encode()
+        opened = open_samples(data, names, options, labels=named, keep_columns=keep, called=called)
+        encoded = opened.encode(shared=LESS_IS_SEEN)
     else:
         encoded = open_by_labels(samples, labels, options, named, keep)
     design = Design.check(encoded.sizes, encoded.labels["groups"], encoded.labels["strata"], False, equal_groups, named)
@@ -260,7 +260,7 @@ def _test_pairs(
     for i, j in combinations(range(len(samples.points)), 2):
         names = samples.names[i], samples.names[j]
         pair = replace(samples, points=(samples.points[i], samples.points[j]), names=names)
-        part = design.take(np.concatenate([rows[i], rows[j]]))
+        part = design.take(np.concatenate([rows[i], rows[j]])).effective
         try:
             tests.append(run_two_sample_test(pair, part, permutations, kernels, seed, compute, time.perf_counter()))
         except NothingToExchange as error:

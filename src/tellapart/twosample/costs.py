@@ -19,7 +19,7 @@ from ..learning.starts import named_kernel
 from ..stats.nulls import Null, NullLike, Problem, as_null
 from .fixed import AUTO_LIMIT, check_permutations, check_precision, choose_kernel
 from .learned import take_labels
-from .opening import KernelInput
+from .opening import KernelInput, place_labels
 
 
 def mmd_test_cost(
@@ -60,7 +60,8 @@ def mmd_test_cost(
     chosen, dtype = as_null(null), check_precision(precision)
     check_permutations(permutations, chosen)
     seed = seed_of(rng)
-    samples = KernelInput(X, Y, kernel, seed, standardise, keep_columns, max_memory, reading).open()
+    samples = KernelInput(X, Y, kernel, seed, standardise, keep_columns, max_memory, reading, null=chosen).open()
+    chosen = place_labels(chosen, samples)
     x, y = samples.points
     with computing(max_memory, cluster, threads=threads) as compute:
         found = choose_kernel(kernel, x, y, seed)

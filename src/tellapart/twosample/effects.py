@@ -16,9 +16,9 @@ from ..data.samples import Samples, Variable
 from ..engine import Compute
 from ..omnibus import ColumnScore, Pooled
 from ..stats.design import Design
-from ..stats.pvalues import Z_95
+from ..stats.pvalues import Z_95, holm
 from ..stats.student import student_quantile
-from .findings import Finding, holm
+from .findings import Finding
 from .moments import LabelledRows, Moments, PairIndex, stratum_weights, sum_moments
 from .variances import Spread, Variances, sum_correlation_variances, sum_variances
 

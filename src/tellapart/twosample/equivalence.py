@@ -20,6 +20,7 @@ from ..data import check_unchanged, reindex
 from ..data.notices import check_keep
 from ..data.open import open_samples
 from ..data.options import check_reading
+from ..data.shared import SEEMS_CLOSER
 from ..engine import MemoryLike, computing
 from ..omnibus import Layout
 from ..omnibus.distance import FARTHEST, measure_distance
@@ -63,6 +64,13 @@ class EquivalenceResult(Result):
     seed: int
     seconds: float
     notes: tuple[str, ...] = ()
+
+    def reject(self, alpha: float = 0.05) -> bool:
+        """Whether the null hypothesis is rejected, that the distance is the margin or more: see `equivalent`.
+
+        True means that the samples are shown to be close, and not that they differ.
+        """
+        return super().reject(alpha)
 
     def equivalent(self, alpha: float = 0.05) -> bool:
         """Whether the samples are shown, at level ``alpha``, to differ by less than the margin."""
@@ -181,7 +189,7 @@ def equivalence_test(
     keep = check_keep(keep_columns)
     samples = open_samples(
         [X, Y], ("X", "Y"), options, labels={"groups": groups}, keep_columns=keep, paired=check_paired(paired)
-    ).encode()
+    ).encode(shared=SEEMS_CLOSER)
     design = Design.check(samples.sizes, samples.labels["groups"], paired=paired)
     generator = np.random.default_rng(seed)
     m, n = (len(part) for part in samples.points)

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, overload
 
-import numpy as np
-
 from .._util.numbers import p_sentence
 from .._util.view import Headline, View
 from ..stats.pvalues import rejects
@@ -124,16 +122,3 @@ class Findings(Displayed, Sequence[Finding]):
         lines = [f"{one.name:{width}}  p = {one.pvalue:<6.3g} {one.description}" for one in self._found[:_SHOWN]]
         more = len(self) - _SHOWN
         return "\n".join([*lines, *([f"… and {more} more"] if more > 0 else [])])
-
-
-def holm(pvalues: Sequence[float]) -> list[float]:
-    """Adjusted p-values (Holm 1979): valid however the tests depend on each other.
-
-    >>> holm([0.01, 0.04, 0.02])
-    [0.03, 0.04, 0.04]
-    """
-    order = np.argsort(pvalues, kind="stable")
-    scaled = np.asarray(pvalues)[order] * np.arange(len(pvalues), 0, -1)
-    found = np.empty(len(pvalues))
-    found[order] = np.minimum(np.maximum.accumulate(scaled), 1.0)
-    return [float(p) for p in found]

@@ -16,13 +16,14 @@ from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
 from ..data import Points, check_unchanged
 from ..data.encoding import Standardise
+from ..data.shared import LESS_IS_SEEN
 from ..engine import Compute, MemoryLike, computing
 from ..kernels import Gaussian, Kernel, as_kernel
 from ..learning.bandwidths import median_distance
-from ..stats.nulls import Null, NullDistribution, NullLike, Paired, Permutation, Problem, as_null
+from ..stats.nulls import Null, NullDistribution, NullLike, Permutation, Problem, as_null
 from ..stats.nulls.sequential import draw_until_decided
 from ..stats.pvalues import check_draws, check_level, min_pvalue, note_floor, warn_of_floor
-from .opening import KernelInput
+from .opening import KernelInput, place_labels
 from .results import TestResult
 
 #: Draws at the most with ``permutations="auto"``.
@@ -128,9 +129,10 @@ def mmd_test(
     check_level(alpha)
     check_permutations(permutations, chosen)
     seed = seed_of(rng)
-    samples = KernelInput(X, Y, kernel, seed, standardise, keep_columns, max_memory, reading).open(
-        isinstance(chosen, Paired)
+    samples = KernelInput(X, Y, kernel, seed, standardise, keep_columns, max_memory, reading, null=chosen).open(
+        shared=LESS_IS_SEEN
     )
+    chosen = place_labels(chosen, samples)
     x, y = samples.points
     with computing(max_memory, cluster, progress, threads, title="mmd_test") as compute:
         found = choose_kernel(kernel, x, y, seed)
@@ -296,7 +298,7 @@ def check_precision(precision: str) -> torch.dtype:
 
 
 def check_permutations(permutations: Any, null: Null) -> None:
-    """Complain about a number of draws that is none."""
+    """Raise `InputError` unless ``permutations`` is a number of draws, or ``"auto"`` for a null that can stop early."""
     if permutations == "auto":
         if not null.sequential:
             raise InputError(

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .._util.errors import InputError
+from .._util.errors import InputError, Note
 from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
 from ..data import Points, check_unchanged, take_rows
@@ -21,11 +21,11 @@ from ..engine import Compute, MemoryLike, computing
 from ..learning import Criterion
 from ..learning.fitting import LearningSettings, learn_kernel
 from ..learning.splits import Split, split_rows
-from ..stats.design import Design
+from ..stats.design import Design, check_equal_groups
 from ..stats.nulls import Binned, Null, NullLike, Permutation, as_null
 from ..stats.pvalues import COMBINATIONS, check_draws, note_floor, warn_of_floor
-from .fixed import check_permutations, run_test, run_witness_test
-from .opening import KernelInput
+from .fixed import run_test, run_witness_test
+from .opening import KernelInput, place_labels
 from .results import LearnedTest, SplitResult
 
 Combination = Literal["bonferroni", "cauchy"]
@@ -86,7 +86,7 @@ def learned_test(
     learning
         More arguments for `fit_kernel`: ``steps``, ``batch_size``, ``learning_rate``, ….
     rng
-        For the split, learning and permutations. Rows that stand in both samples (more than by coincidence) are learned
+        For the split, learning and permutations. Rows that occur in both samples (more than by coincidence) are learned
         from or tested together; a warning says how many there are.
     standardise, keep_columns, threads, progress, **reading
         As in `mmd_test`.
@@ -109,23 +109,24 @@ def learned_test(
         raise InputError("unknown-choice", f"combination must be 'bonferroni' or 'cauchy', but is {combination!r}.")
     settings = LearningSettings.from_mapping(criterion, learning)
     chosen = check_learned_null(null, groups, strata, equal_groups)
-    if isinstance(kernel, str) and kernel == "witness":
-        check_draws(permutations)  # they take no time, so there is nothing for "auto" to save
-    else:
-        check_permutations(permutations, chosen)
+    _check_permutations(permutations)
     start = time.perf_counter()
     seed = seed_of(rng)
-    samples = KernelInput(X, Y, kernel, seed, standardise, keep_columns, max_memory, reading).open()
+    samples = KernelInput(X, Y, kernel, seed, standardise, keep_columns, max_memory, reading, null=chosen).open()
+    chosen = place_labels(chosen, samples)
     x, y = samples.points
     shared = find_shared_rows(hash_blocks(x), hash_blocks(y))
-    if shared is not None:
-        warnings.warn(f"{shared} Equal rows are learned from or tested together.", stacklevel=2)
+    noted = (
+        () if shared is None else (Note("shared-rows", f"{shared} Equal rows are learned from or tested together."),)
+    )
+    for note in noted:
+        warnings.warn(note, stacklevel=2)
     splits = split_samples(len(x), len(y), train_size, cross_fit, chosen, seed, shared)
     with computing(max_memory, cluster, progress, threads, title="learned_test") as compute:
         found = run_learned_test(x, y, kernel, settings, splits, chosen, permutations, seed, compute, combination)
     check_unchanged(x, y)
     warn_of_floor(found.min_pvalue)
-    return replace(found, seconds=time.perf_counter() - start, notes=(*samples.notes, *found.notes))
+    return replace(found, seconds=time.perf_counter() - start, notes=(*samples.notes, *noted, *found.notes))
 
 
 def run_learned_test(
@@ -197,11 +198,29 @@ def check_learned_null(null: NullLike, groups: Any, strata: Any, equal_groups: b
                 groups=...,
                 strata=...,
             )
-        return Permutation(groups, strata, equal_groups)
-    if groups is not None or strata is not None:
-        name = "groups" if groups is not None else "strata"
-        raise InputError("conflicting-arguments", f"{name} are for null='permutation', not for {chosen.name!r}.")
+        grouped = groups is not None
+        check_equal_groups(equal_groups, grouped)
+        return Permutation(groups, strata, equal_groups or check_equal_groups(chosen.equal_groups, grouped))
+    given = {"groups": groups is not None, "strata": strata is not None, "equal_groups": equal_groups is not False}
+    name = next((name for name, there in given.items() if there), None)
+    if name is not None:
+        raise InputError(
+            "conflicting-arguments",
+            f"{name} {'is' if name == 'equal_groups' else 'are'} for null='permutation', not for {chosen.name!r}.",
+        )
     return chosen
+
+
+def _check_permutations(permutations: Any) -> None:
+    """Raise `InputError` unless ``permutations`` is a number of draws."""
+    if isinstance(permutations, str) and permutations == "auto":
+        raise InputError(
+            "conflicting-arguments",
+            "A learned test has no level at which permutations='auto' could decide.",
+            "Give a number of {permutations}.",
+            permutations=999,
+        )
+    check_draws(permutations)
 
 
 def split_samples(

@@ -25,7 +25,7 @@ from .bets import Bets
 from .control import GUARANTEES, Control, flag_history, spend_levels
 from .metrics import Metric, write_metrics
 from .reference import Reference
-from .result import Result
+from .result import Result, check_own_level
 
 #: What files say they are.
 FORMAT = "tellapart monitor, version 4"
@@ -284,14 +284,17 @@ class Monitor(Result):
     def view(self, alpha: float | None = None) -> View:
         """The history of all batches as blocks of plain data, which all renderings are made from.
 
-        The level is that of the monitor.
+        The level is that of the monitor: another one is refused, since alarms depend on the level of all batches.
         """
         from .history import view_history  # which takes a monitor
+
+        check_own_level(alpha, self.alpha, "Monitor")
 
         return view_history(self)
 
     def reject(self, alpha: float | None = None) -> bool:
-        """Whether there has been an alarm, at the level of the monitor."""
+        """Whether there has been an alarm, at the level of the monitor; another one is refused."""
+        check_own_level(alpha, self.alpha, "Monitor")
         return bool(self.alarms)
 
     @property

@@ -14,7 +14,7 @@ from ..engine.rows import as_matrix
 from ..omnibus import ColumnScore, Pooled
 from ..omnibus.single import single_pvalues
 from ..stats.design import Design
-from .findings import holm
+from ..stats.pvalues import holm
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 

@@ -20,11 +20,12 @@ from ..data.lazy import check_unchanged, take_rows
 from ..data.notices import check_keep
 from ..data.open import open_samples
 from ..data.options import check_reading
+from ..data.shared import LESS_IS_SEEN
 from ..engine import MemoryLike, computing
 from ..stats.design import Design
 from ..stats.pvalues import check_draws, check_level, rejects
 from .auto import run_two_sample_test
-from .result import Result
+from .result import Result, check_own_level
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
@@ -175,7 +176,11 @@ class PlanResult(Result):
         return f"80 % interval {ends}"
 
     def view(self, alpha: float | None = None) -> View:
-        """The result as blocks of plain data, which summaries, cards, pages and plots are rendered from."""
+        """The result as blocks of plain data, which summaries, cards, pages and plots are rendered from.
+
+        The level is that of the plan: another one is refused, since rows and power depend on it.
+        """
+        check_own_level(alpha, self.alpha, "plan")
         rows = tuple(Row.of(f"{size:,}", percent(rate)) for size, rate in zip(self.sizes, self.rates, strict=True))
         return View.of(
             Headline(
@@ -278,7 +283,8 @@ def plan(
     check_draws(permutations)
     seed = seed_of(rng)
     options = check_reading({"rng": seed, "max_memory": max_memory, **reading}, plan)
-    samples = open_samples([X, Y], ("X", "Y"), options, keep_columns=check_keep(keep_columns)).encode()
+    opened = open_samples([X, Y], ("X", "Y"), options, keep_columns=check_keep(keep_columns))
+    samples = opened.encode(shared=LESS_IS_SEEN)
     m, n = (len(part) for part in samples.points)
     if min(m, n) < _FEWEST:
         raise InputError("too-few-rows", f"A pilot needs at least {_FEWEST} rows of each sample, but has {m} and {n}.")

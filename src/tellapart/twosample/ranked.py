@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -31,7 +31,7 @@ from .._util.view import (
     notes,
 )
 from ..kernels import Kernel
-from ..stats.pvalues import rejects
+from ..stats.pvalues import check_level, rejects
 from .result import Result
 from .views import evidence_share, witness_figure
 
@@ -106,6 +106,10 @@ class Scale:
     sure: tuple[tuple[str, str], ...]
 
 
+#: Fields of a ranking that `RankResult.of` takes by themselves, or finds.
+_BY_LEVEL = ("models", "pairs", "alpha", "scales", "notes", "disagreements")
+
+
 @dataclass(frozen=True, eq=False)
 class RankResult(Result):
     """The outcome of `rank`.
@@ -169,6 +173,12 @@ class RankResult(Result):
         others |= {"scales": tuple(scales), "notes": (*notes, *more), "disagreements": more}
         return cls(ordered, tuple(pairs), alpha, **others)
 
+    def at_level(self, alpha: float) -> RankResult:
+        """The ranking with another level, at which pairs count as told apart."""
+        kept = [note for note in self.notes if note not in self.disagreements]
+        others = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in _BY_LEVEL}
+        return RankResult.of(self.models, self.pairs, alpha=alpha, scales=self.scales, notes=kept, **others)
+
     @property
     def order(self) -> tuple[str, ...]:
         """The names, the closest to the reference first. `description` says which of it is sure."""
@@ -217,8 +227,10 @@ class RankResult(Result):
     def view(self, alpha: float | None = None) -> View:
         """The result as blocks of plain data, which summaries, cards, pages and plots are rendered from.
 
-        The level is that of the ranking.
+        The level is by default that of the ranking.
         """
+        if alpha not in (None, self.alpha):
+            return self.at_level(check_level(alpha)).view()
         return View.of(
             self._headline(),
             notes(self.disagreements, title="Measures disagree", prefix="Note: "),

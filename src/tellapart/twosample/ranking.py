@@ -29,9 +29,8 @@ from ..kernels import Grid, Kernel, Mixture, as_kernel
 from ..learning.bandwidths import median_distance
 from ..learning.fitting import LearningSettings, learn_kernel
 from ..stats.formulas import estimate_from
-from ..stats.pvalues import check_level, rejects
+from ..stats.pvalues import check_level, holm, rejects
 from ..stats.relative import relative_from
-from .findings import holm
 from .ranked import RankedModel, RankResult, RelativeTest, Scale
 from .separation import held_out_auc
 
@@ -127,13 +126,8 @@ def rank(
     keep = check_keep(keep_columns)
     opened = open_samples([reference, *data], ("reference", *names), options, keep_columns=keep, min_rows=4)
     samples = opened.encode()
-    more = [
-        note
-        for name, where, part in zip(names, opened.located[1:], samples.points[1:], strict=True)
-        for note in note_shared(
-            (opened.located[0], where), (samples.points[0], part), ("the reference", name), COPIES_WIN
-        )
-    ]
+    paths = [location.path for location in opened.located]
+    more = note_shared(paths, samples.points, ("the reference", *names), COPIES_WIN, with_first=True)
     if kernel is None or isinstance(kernel, str):
         samples = _on_one_scale(samples)
     with computing(max_memory, None, progress, threads, title="rank") as compute, torch.no_grad():

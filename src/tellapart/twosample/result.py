@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from .._util.errors import spell_keyword
+from .._util.errors import InputError, spell_keyword
 from .._util.view import View
-from ..stats.pvalues import rejects
+from ..stats.pvalues import check_level, rejects
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -119,6 +119,17 @@ class Result(Displayed):
         from ..report import write
 
         write(self, path, command, alpha=alpha)
+
+
+def check_own_level(alpha: float | None, own: float, maker: str) -> None:
+    """Raise `InputError` for a level other than the one that a result was made at, and that it cannot be shown at."""
+    if alpha is not None and check_level(alpha) != own:
+        raise InputError(
+            "conflicting-arguments",
+            f"The level of {maker} is {own:g}, and its result depends on that.",
+            f"Leave out {{alpha}}, or give it to {maker}.",
+            alpha=alpha,
+        )
 
 
 def as_plain(value: Any) -> Any:

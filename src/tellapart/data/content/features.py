@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -113,6 +113,12 @@ class Features(Content):
     def numbers(self, encoding: Encoding | None, label: str) -> Array:
         """The features."""
         return self.values.numpy()
+
+    def concatenate(self, others: Sequence[Content]) -> Features:
+        """The features of several samples, and the rows that they were computed from."""
+        values = [self.values, *(torch.from_numpy(other.numbers(None, "")) for other in others)]
+        shown = [other.shown for other in others if isinstance(other, Features)]
+        return Features(torch.cat(values), self.function, self.shown.concatenate(shown))
 
     def most_numbers(self, indicators: bool) -> int:
         """One number for each output, and one that says whether it is missing."""

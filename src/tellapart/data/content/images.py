@@ -32,7 +32,7 @@ _SMALLEST = 4
 LOOKED_AT = 256
 
 #: What stands for white in types that have but one use for images.
-_WHITE = {"uint8": 255.0, "uint16": 65535.0, "bool": 1.0}
+WHITE = {"uint8": 255.0, "uint16": 65535.0, "bool": 1.0}
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ class Images(Content):
     @property
     def typed(self) -> bool:
         """Whether white is what the number type says."""
-        return self.pixels.dtype.name in _WHITE
+        return self.pixels.dtype.name in WHITE
 
     @property
     def unit(self) -> bool:
@@ -88,7 +88,7 @@ class Images(Content):
 
     def to_range(self, low: float, high: float) -> Images:
         """The images with other values of black and white: computed where the present ones are known, else declared."""
-        known = self.typed or (self.unit and (low, high) in [(0, white) for white in _WHITE.values()])
+        known = self.typed or (self.unit and (low, high) in [(0, white) for white in WHITE.values()])
         if (self.low, self.high) == (low, high) or not known:
             return replace(self, low=low, high=high)
         scale = (high - low) / (self.high - self.low)
@@ -293,9 +293,17 @@ def match_ranges(first: Images, second: Images) -> tuple[Images, Images]:
     return replace(first, low=low, high=high), replace(second, low=low, high=high)
 
 
-def know_white(first: Images, second: Images) -> bool:
-    """Whether the type of one says what white is (255 for bytes), and the other's does too or it has floats up to 1."""
-    sides = first, second
+def to_unit_range(values: Tensor, low: float, high: float) -> Tensor:
+    """Pixels between 0 and 1, with their gradient.
+
+    >>> to_unit_range(torch.tensor([0.0, 51.0, 255.0]), 0.0, 255.0)
+    tensor([0.0000, 0.2000, 1.0000])
+    """
+    return values if (low, high) == (0, 1) else (values - low) / (high - low)
+
+
+def know_white(*sides: Images) -> bool:
+    """Whether the type of one says what white is (255 for bytes), and the others' do too or their floats reach 1."""
     return any(images.typed for images in sides) and all(images.typed or images.unit for images in sides)
 
 
@@ -363,8 +371,8 @@ def _find_range(pixels: Array) -> tuple[float, float]:
 
     Floats are taken to fill [0, 1], [-1, 1] or [0, 255] where that is plausible, or else to reach as far as they do.
     """
-    if pixels.dtype.name in _WHITE:
-        return 0.0, _WHITE[pixels.dtype.name]
+    if pixels.dtype.name in WHITE:
+        return 0.0, WHITE[pixels.dtype.name]
     extremes = [(float(block.min()), float(block.max())) for _, block in iterate_blocks(pixels)]
     low, high = min(e[0] for e in extremes), max(e[1] for e in extremes)
     reach = max(-low, high)

@@ -83,6 +83,8 @@ class Opened:
         The names of an array's columns.
     precision
         Significant bits of the type that an array was stored in; None for those of its type.
+    total
+        How many rows there are, where only some were read.
     """
 
     content: Array | TableContent | Images
@@ -91,6 +93,7 @@ class Opened:
     notes: tuple[str, ...] = ()
     names: tuple[str, ...] | None = None
     precision: int | None = None
+    total: int | None = None
 
 
 class Format:
@@ -133,7 +136,7 @@ def read_chunks(chunks: SomeChunks, request: Request) -> Opened:
     rows, of_row = request.count_rows(chunks.shape[0]), float(math.prod(chunks.shape[1:]))
     request.check_memory(rows * of_row * max(8, chunks.dtype.itemsize))
     numbers = request.choose_rows(chunks.shape[0])
-    return Opened(np.concatenate(list(chunks.take(numbers))), numbers)
+    return Opened(np.concatenate(list(chunks.take(numbers))), numbers, total=chunks.shape[0])
 
 
 class SomeChunks(Chunks, Protocol):

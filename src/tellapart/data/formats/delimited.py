@@ -109,9 +109,9 @@ def _read(pandas: Any, request: Request, start: bytes, encoding: str) -> Opened:
             warnings.simplefilter("error", pandas.errors.ParserWarning)
             if max_rows is None:
                 frame = _read_all(pandas, request, options, as_text, encoding, layout)
-                numbers = np.arange(len(frame))
+                numbers, total = np.arange(len(frame)), len(frame)
             else:
-                frame, numbers = _read_some(pandas, request, of_row, options, encoding, layout)
+                frame, numbers, total = _read_some(pandas, request, of_row, options, encoding, layout)
     except (pandas.errors.ParserError, pandas.errors.ParserWarning) as error:
         reason = re.sub(r"^.*C error: ", "", str(error).strip().splitlines()[0]).rstrip(".")
         reason = re.sub(r"(?<=line )\d+", lambda match: str(int(match[0]) + layout.header), reason)
@@ -125,7 +125,7 @@ def _read(pandas: Any, request: Request, start: bytes, encoding: str) -> Opened:
         table = TableContent(table.columns[1:])
         text = "The first column has no name and numbers the rows: it is left out."
         notes = (*notes, Note("column-left-out", text))
-    return Opened(table, numbers, notes=notes)
+    return Opened(table, numbers, notes=notes, total=total)
 
 
 class _Rows:
@@ -191,7 +191,7 @@ def _read_all(
 
 def _read_some(
     pandas: Any, request: Request, of_row: float, options: dict[str, Any], encoding: str, layout: _Layout
-) -> tuple[Any, Array]:
+) -> tuple[Any, Array, int]:
     """Some rows of the file, all of them as text: what a column holds is known when all are drawn."""
     max_rows, most = request.options.max_rows or 0, _portion(request)
     step = int(max(1, min(_CELLS // len(options["names"]), most / 4 / of_row)))
@@ -210,8 +210,9 @@ def _read_some(
         request.check_memory(2 * size, "Give a smaller {max_rows}.", max_rows=...)
 
     take = lambda frame, rows: frame.iloc[rows]  # noqa: E731
-    pieces, numbers = sample_stream(chunks(), max_rows, request.options.seed, take, check)
-    return pandas.concat(pieces, ignore_index=True) if pieces else pandas.DataFrame(columns=options["names"]), numbers
+    pieces, numbers, total = sample_stream(chunks(), max_rows, request.options.seed, take, check)
+    empty = pandas.DataFrame(columns=options["names"])
+    return pandas.concat(pieces, ignore_index=True) if pieces else empty, numbers, total
 
 
 def _portion(request: Request) -> int:

@@ -38,9 +38,10 @@ class Frames(Format):
         """Read the rows and columns wanted."""
         frame = open_frame(request.data, request.label, request.options.columns, request.options.drop)
         request.check_memory(8.0 * request.count_rows(len(frame)) * count_numbers(_narwhals(), frame))
-        numbers = request.choose_rows(len(frame))
-        frame = frame[numbers] if len(numbers) < len(frame) else frame
-        return Opened(table_from_frame(frame, request.label), numbers)
+        total = len(frame)
+        numbers = request.choose_rows(total)
+        frame = frame[numbers] if len(numbers) < total else frame
+        return Opened(table_from_frame(frame, request.label), numbers, total=total)
 
 
 def is_frame(data: Any) -> bool:

@@ -46,7 +46,11 @@ class Idx(Format):
             request.check_memory(floats_need(header.shape, header.dtype, rows))
             if not zipped:
                 numbers = request.choose_rows(header.shape[0])
-                return Opened(Plain(path, label, header.start, header.dtype, header.shape).rows(numbers), numbers)
+                return Opened(
+                    Plain(path, label, header.start, header.dtype, header.shape).rows(numbers),
+                    numbers,
+                    total=header.shape[0],
+                )
             content = file.read(header.nbytes)
             # Only at its end a gzipped file tells whether it is whole.
             if len(content) < header.nbytes:

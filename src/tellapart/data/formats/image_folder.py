@@ -33,7 +33,7 @@ class ImageFolder(Format):
         files = [found[k] for k in numbers]
         pictures = [Picture(printable(file), partial(library.open, folder / file, formats=_KINDS)) for file in files]
         content, notes = read_pictures(pictures, request)
-        return Opened(content, numbers, tuple(map(printable, files)), notes)
+        return Opened(content, numbers, tuple(map(printable, files)), notes, total=len(found))
 
 
 def _list_files(folder: Path, label: str) -> list[str]:

@@ -37,7 +37,7 @@ class JSONLines(FileFormat):
         """Read the rows and columns wanted."""
         arrow = extra("pyarrow", group="tables", what="Reading JSON lines")
         reader = extra("pyarrow.json", group="tables", what="Reading JSON lines")
-        lines, numbers = _read_lines(request)
+        lines, numbers, total = _read_lines(request)
         text, notes = b"\n".join(lines), ()
         _, encoding = read_head(request.data, request.label)
         if encoding == "utf-8-sig":
@@ -77,25 +77,25 @@ class JSONLines(FileFormat):
         for column in table.columns:
             if column.kind == "number" and np.nanmax(np.abs(column.values), initial=0.0) >= 2**53:
                 _check_large(text, column.name, request.label)
-        return Opened(table, numbers, notes=notes)
+        return Opened(table, numbers, notes=notes, total=total)
 
 
-def _read_lines(request: Request) -> tuple[list[bytes], Array]:
-    """The lines wanted that are not empty, and their positions among these."""
+def _read_lines(request: Request) -> tuple[list[bytes], Array, int]:
+    """The lines wanted that are not empty, their positions among these, and how many these are."""
     max_rows = request.options.max_rows
     if max_rows is None:
         measure_text(request, _BYTES_PER_BYTE)
         lines = [line for batch in _iterate_lines(request) for line in batch]
-        return lines, np.arange(len(lines))
+        return lines, np.arange(len(lines)), len(lines)
 
     def check(held: list[list[bytes]]) -> None:
         size = sum(len(line) for batch in held for line in batch)
         request.check_memory(_BYTES_PER_BYTE * size, "Give a smaller {max_rows}.", max_rows=...)
 
-    pieces, numbers = sample_stream(
+    pieces, numbers, total = sample_stream(
         _iterate_lines(request), max_rows, request.options.seed, lambda lines, rows: [lines[k] for k in rows], check
     )
-    return [line for piece in pieces for line in piece], numbers
+    return [line for piece in pieces for line in piece], numbers, total
 
 
 def _iterate_lines(request: Request) -> Iterator[list[bytes]]:

@@ -36,7 +36,7 @@ class Npy(FileFormat):
             return read_chunks(ColumnsFirst(request.data, request.label, header), request)
         request.check_memory(floats_need(header.shape, header.dtype, request.count_rows(header.shape[0])))
         numbers = request.choose_rows(header.shape[0])
-        return Opened(_plain(request, header).rows(numbers), numbers)
+        return Opened(_plain(request, header).rows(numbers), numbers, total=header.shape[0])
 
     def open_lazy(self, request: Request) -> Lazy:
         """Rows that are read from the file when they are used."""

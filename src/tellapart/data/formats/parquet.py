@@ -67,7 +67,7 @@ class Parquet(Format):
         data = data.rename_columns(list(came))
         chosen = tuple(names[k] for k in keep)
         frame = open_frame(data, label, chosen if set(came) != set(chosen) else None)
-        return Opened(table_from_frame(frame, label), numbers)
+        return Opened(table_from_frame(frame, label), numbers, total=total)
 
     def open_lazy(self, request: Request) -> Lazy | None:
         """Rows that are decoded once, to a temporary file; None where there are columns of text or dates."""

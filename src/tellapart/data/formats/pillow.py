@@ -38,7 +38,7 @@ class Pictures(Format):
                 )
         pictures = [Picture(f"image {k}", partial(nullcontext, request.data[k])) for k in numbers]
         content, notes = read_pictures(pictures, request)
-        return Opened(content, numbers, notes=notes)
+        return Opened(content, numbers, notes=notes, total=len(request.data))
 
 
 class Picture(NamedTuple):

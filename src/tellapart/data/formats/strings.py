@@ -43,4 +43,4 @@ class Strings(Format):
                 )
         codes = [-1 if text is None else place.setdefault(str(text), len(place)) for text in texts]
         column = TableColumn("text", "text", np.array(codes, np.int32), tuple(place))
-        return Opened(TableContent((column,)), numbers)
+        return Opened(TableContent((column,)), numbers, total=len(request.data))

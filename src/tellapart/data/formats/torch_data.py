@@ -32,19 +32,20 @@ class TorchData(Format):
         """Read the rows wanted."""
         data, label, options = request.data, request.label, request.options
         if isinstance(data, Dataset) and not isinstance(data, IterableDataset):
-            numbers = request.choose_rows(_count_items(data, label))
+            total = _count_items(data, label)
+            numbers = request.choose_rows(total)
             batches = _stack_items((data[int(k)] for k in numbers), label)
-            return Opened(_join_batches(batches, request, len(numbers)), numbers)
+            return Opened(_join_batches(batches, request, len(numbers)), numbers, total=total)
         if isinstance(data, DataLoader):
             batches = (as_array(_take_first(batch, label), label) for batch in data)
         else:
             batches = _stack_items(iter(data), label)
         if options.max_rows is None:
             return Opened(_join_batches(batches, request, None))
-        pieces, numbers = sample_stream(
+        pieces, numbers, total = sample_stream(
             _check_shapes(batches, label), options.max_rows, options.seed, lambda batch, rows: batch[rows]
         )
-        return Opened(_join_batches(iter(pieces), request, None), numbers)
+        return Opened(_join_batches(iter(pieces), request, None), numbers, total=total)
 
 
 def _stack_items(items: Iterator[Any], label: str) -> Iterator[Array]:

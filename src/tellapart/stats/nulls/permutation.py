@@ -64,7 +64,7 @@ class Permutation(Null):
 
     def design(self, m: int, n: int) -> Design:
         """Which of m and n rows may be exchanged."""
-        return Design.check((m, n), self.groups, self.strata, equal_groups=self.equal_groups).effective
+        return Design.check((m, n), self.groups, self.strata, equal_groups=self.equal_groups)
 
     def distinct_permutations(self, m: int, n: int) -> tuple[float, int]:
         """Number of distinct permutations, and of those that only exchange the names of the samples."""

@@ -51,3 +51,21 @@ def test_functions_of_tied_ranks_stay_in_their_range():
     assert len(ranks.tied.columns) == 1
     assert (new.max(0) <= seen.max(0) + 1e-4).all()
     assert (new.min(0) >= seen.min(0) - 1e-4).all()
+
+
+@pytest.mark.parametrize("change", ["falling values", "not finite", "falling shares", "shares above 1", "too few"])
+def test_ranks_of_a_damaged_file_are_not_consistent(change):
+    ranks = Ranks.fit(np.random.default_rng(0).normal(size=(20, 1)))
+    assert ranks.is_consistent(1)
+    values, below = ranks.values[0].copy(), ranks.below[0].copy()
+    if change == "falling values":
+        values[3] = values[2] - 1e-9
+    elif change == "not finite":
+        values[3] = np.nan
+    elif change == "falling shares":
+        below[3] = 0.0
+    elif change == "shares above 1":
+        below *= 1e267
+    else:
+        below = below[1:]
+    assert not Ranks((values,), (below,), ranks.rows).is_consistent(1)

@@ -434,3 +434,12 @@ def test_level(size, repetitions):
     for alpha in (0.05, 0.2):
         share = np.mean(np.array(pvalues) <= alpha + 1e-12)
         assert share <= alpha + 3 * math.sqrt(alpha * (1 - alpha) / repetitions)
+
+
+@pytest.mark.parametrize("schema", ["strict", "normal", "lenient"])
+def test_a_table_is_not_a_batch_of_images(schema):
+    rng = np.random.default_rng(0)
+    reference = ta.Reference.fit(rng.random((30, 8, 8)), rng=0)
+    with pytest.raises(ta.InputError) as caught:
+        reference.test(pd.DataFrame({"a": rng.normal(size=9), "b": 1.0}), 9, schema=schema, rng=0)
+    assert caught.value.id == "shapes-differ"

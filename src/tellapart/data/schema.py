@@ -221,7 +221,8 @@ class Schema:
         if by_features:
             check_width(len(source.content.single), len(self.columns), source.label)
         single = self._single_columns(source.content)
-        coarse = self.single if self.kind == "table" else (self.encoding.dtype == torch.float32,)
+        came = source.content.single
+        coarse = self.single if self.kind == "table" else (self.encoding.dtype == torch.float32,) * len(came)
         values = self.encoding.encode(replace(source, content=source.content.to_single(coarse))).values
         notes = [note_after(f"{source.label}: ", note) for note in source.notes]
         return ReadBatch(

@@ -93,7 +93,7 @@ class Ranks:
         return (
             len(self.values) == len(self.below) == columns
             and self.rows > 0
-            and all(len(b) == len(v) + 1 and len(v) > 0 for v, b in zip(self.values, self.below, strict=True))
+            and all(_are_ranks(v, b) for v, b in zip(self.values, self.below, strict=True))
         )
 
     def cosines(self, U: Array) -> Array:
@@ -113,6 +113,15 @@ class Ranks:
         tied = {c: made for c, below in enumerate(self.below) if (made := _orthonormalize(below)) is not None}
         parts = [np.stack(part) for part in zip(*tied.values(), strict=True)]
         return TiedColumns(np.array(list(tied), int), *(parts or [np.empty(0, np.float32)] * 4))
+
+
+def _are_ranks(values: Array, below: Array) -> bool:
+    """Whether values increase, and the shares of rows below them do so from 0 to 1."""
+    return (
+        len(below) == len(values) + 1 > 1
+        and bool(np.isfinite(values).all() and (np.diff(values) > 0).all())
+        and bool(below[0] >= 0 and below[-1] <= 1 + 1e-9 and (np.diff(below) >= 0).all())
+    )
 
 
 def rank_cosines(U: Array) -> Array:

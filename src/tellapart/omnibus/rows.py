@@ -83,7 +83,7 @@ class RowTransform:
         width = self.layout.width
         return (
             self.centre.shape == self.divisor.shape == (width,)
-            and bool((self.divisor != 0).all())
+            and bool(np.isfinite(self.centre).all() and np.isfinite(self.divisor).all() and (self.divisor > 0).all())
             and are_positions(self.numeric, width)
             and (self.ranks is None) == (len(self.numeric) == 0)
             and (self.ranks is None or self.ranks.is_consistent(len(self.numeric)))

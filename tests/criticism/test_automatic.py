@@ -177,7 +177,7 @@ def test_row_numbers_and_items_are_the_users(tmp_path):
     assert "position" not in json.loads(c.to_json())["exemplars"][0]
     given = ta.compare(X.drop(columns="name"), Y.drop(columns="name"), items=(X.name, Y.name), missing="drop", **FAST)
     assert given.items[0][0] == "x1"
-    with pytest.raises(ValueError, match="items must have one for each row"):
+    with pytest.raises(ValueError, match="items must have one item for each of the 160 rows"):
         ta.compare(X.drop(columns="name"), Y.drop(columns="name"), items=([1], [2]), missing="drop", **FAST)
 
 

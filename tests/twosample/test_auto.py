@@ -485,7 +485,7 @@ def test_samples_that_cannot_be_compared():
         ta.k_sample_test([normal(5, 2, 0)])
     with pytest.raises(ValueError, match="must be a list or a dict"):
         ta.k_sample_test(normal(5, 2, 0))
-    with pytest.raises(ValueError, match="labels must have one for each of the 5 rows"):
+    with pytest.raises(ValueError, match="labels must have one label for each of the 5 rows"):
         ta.k_sample_test(normal(5, 2, 0), [1, 2])
 
 

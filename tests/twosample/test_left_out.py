@@ -103,7 +103,8 @@ def test_labels_and_gaps_go_as_before():
         ]
         assert result.pvalue == ta.compare(X2, Y2, **{kind: "place"}, **FAST).pvalue
     named = ta.two_sample_test(X, Y, groups="customer_id", **FAST)
-    assert (named.permuted_unit, named.notes) == ("groups", ())
+    # Each customer has one row: such groups restrict nothing, and the column of labels is not compared.
+    assert (named.permuted_unit, named.notes) == ("rows", ())
     Y.loc[3, "customer_id"] = np.nan
     assert ta.two_sample_test(X, Y, **FAST).sizes == (60, 60)
 

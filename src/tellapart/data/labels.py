@@ -218,8 +218,8 @@ def _numbers_in_source(source: Source, given: Any) -> tuple[int, Array]:
 def _wrong_number(labels: Any, counts: Sequence[int], kind: str) -> InputError:
     parts = labels if isinstance(labels, tuple) and len(labels) == len(counts) else [labels]
     shapes = " and ".join(str(_as_labels(part).shape) for part in parts)
-    return InputError(
-        "wrong-number-of-items" if kind == "items" else "wrong-number-of-labels",
-        f"{kind} must have one {'item' if kind == 'items' else 'label'} for each of the {sum(counts)} rows, but has "
-        f"shape {shapes}.",
-    )
+    what = "item" if kind == "items" else "label"
+    problem = f"{kind} must have one {what} for each of the {sum(counts)} rows, but has shape {shapes}."
+    if kind == "items":
+        return InputError("wrong-number-of-items", problem)
+    return InputError("wrong-number-of-labels", problem)

@@ -170,5 +170,6 @@ def note_shared(
         both = None if x is None or y is None or points[i].shape[1:] != points[j].shape[1:] else (x, y)
         found = describe_shared(both, (origins[i], origins[j]), (names[i], names[j]), so)
         if found is not None:
-            notes.append(Note("same-data" if found.kind == "same data" else "shared-rows", found.text))
+            same = found.kind == "same data"
+            notes.append(Note("same-data", found.text) if same else Note("shared-rows", found.text))
     return tuple(notes)

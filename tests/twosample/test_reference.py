@@ -443,3 +443,19 @@ def test_a_table_is_not_a_batch_of_images(schema):
     with pytest.raises(ta.InputError) as caught:
         reference.test(pd.DataFrame({"a": rng.normal(size=9), "b": 1.0}), 9, schema=schema, rng=0)
     assert caught.value.id == "shapes-differ"
+
+
+def test_rows_of_a_damaged_file_that_cannot_be_computed_with_are_refused(tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.normal(size=60), "t": rng.choice(list("xyz"), 60)})
+    ta.Reference.fit(table, rng=0).save(tmp_path / "good")
+    tensors = load_file(tmp_path / "good")
+    with open(tmp_path / "good", "rb") as file:
+        header = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
+    name = next(key for key, part in tensors.items() if part.dtype == torch.float64 and part.shape == (45, 5))
+    for value in (6e299, 1e40):
+        changed = {key: part.clone() for key, part in tensors.items()}
+        changed[name][0, -1] = value
+        save_file(changed, tmp_path / "bad", header["__metadata__"])
+        with pytest.raises(ta.InputError, match="Its rows do not fit together"):
+            ta.Reference.load(tmp_path / "bad")

@@ -14,6 +14,7 @@ from .._util.errors import InputError, InputFileError, InputMemoryError
 from .._util.files import read_tensors, write_tensors
 from .._util.records import Records
 from .._util.text import printable
+from ..data.finite import LARGEST
 from ..data.schema import PARTS as SCHEMA_PARTS
 from ..data.schema import Schema
 from ..engine.rows import as_matrix
@@ -27,6 +28,8 @@ Array: TypeAlias = "np.ndarray[Any, Any]"
 FORMAT = "tellapart reference, version 5"
 #: Rows that a batch is compared with at the most.
 MOST = 16_384
+#: Maximum magnitude of the numbers of categories in a file; `Reference.fit` writes 0, 1 and other small ones.
+_LARGEST_CATEGORY = 1e9
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,6 +148,10 @@ def _check(state: Any) -> None:
     schema.check()
     plan = test.plan
     claim(plan.transform.layout == layout_of(schema, state.constants), "columns")
+    # Squares of values are finite, and those of categories are so in single precision too.
+    categories = rows[:, [place for places in plan.transform.layout.categories for place in places]]
+    usable = bool(np.isfinite(rows).all()) and float(np.abs(rows).max()) <= LARGEST
+    claim(usable and float(np.abs(categories).max(initial=0)) <= _LARGEST_CATEGORY, "rows")
     claim(all(key.isdecimal() and int(key) < schema.width for key in state.constants), "columns")
     claim(test.is_consistent(), "features")
     count = sum(len(directions.names) for directions in test.directions.values())

@@ -88,7 +88,7 @@ def simulate(name, references):
 
 
 def bound(repetitions):
-    errors = 4 if repetitions < 100 else 3
+    errors = 4 if repetitions < 100 else 2
     return ALPHA + errors * math.sqrt(ALPHA * (1 - ALPHA) / repetitions)
 
 

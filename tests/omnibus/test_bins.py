@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -72,6 +73,59 @@ def test_groups_few_rows_and_very_unequal_samples_have_no_bins():
     assert bins.draw_bins(np.repeat([0, 1], 60), Design(groups=np.arange(120) // 2), rng) is None
     assert bins.draw_bins(np.repeat([0, 1], [500, 7]), Design(), rng) is None
     assert bins.draw_bins(np.repeat([0, 1], 60), Design(groups=np.arange(120)), rng) is not None
+
+
+def matched_sets(count):
+    """Sets of three rows: one of X and two of Y, or two of X and one of Y; their labels and numbers."""
+    sets = np.arange(count)
+    of_x, of_y = np.concatenate([sets, sets[::2]]), np.concatenate([sets, sets[1::2]])
+    return np.repeat([0, 1], [len(of_x), len(of_y)]), np.concatenate([of_x, of_y])
+
+
+@pytest.mark.usefixtures("small")
+def test_matched_sets_have_no_bins(monkeypatch):
+    """A bin of two rows would have nothing in its set to change places with, and so would the row that is left over."""
+    monkeypatch.setattr(bins, "BINS", 40)
+    labels, sets = matched_sets(50)
+    assert bins.draw_bins(labels, Design(strata=sets), np.random.default_rng(0)) is None
+    X = np.random.default_rng(1).normal(size=(150, 2)) + 2.0 * labels[:, None]
+    result = ta.two_sample_test(X[labels == 0], X[labels == 1], 99, strata=sets, rng=0)
+    assert result.permuted_unit == "rows within strata"
+    assert result.pvalue == result.min_pvalue
+
+
+@pytest.mark.parametrize("rows_of_stratum", [3, 5, 8, 12, 20, 40, 100])
+def test_bins_keep_the_information_within_strata(rows_of_stratum):
+    """Bins, and rows that are left over, have others of their stratum that they are exchanged with."""
+    rng = np.random.default_rng(2)
+    labels, strata = (
+        np.sort(rng.random(20_001) < 0.4).astype(np.uint8),
+        rng.integers(0, 20_001 // rows_of_stratum, 20_001),
+    )
+
+    def information(labels, strata):
+        count = np.zeros((strata.max() + 1, 2))
+        np.add.at(count, (strata, labels), 1)
+        return 2 * (count.prod(1) / np.maximum(count.sum(1), 1)).sum()
+
+    made = bins.draw_bins(labels, Design(strata=strata), rng)
+    if made is None:
+        assert rows_of_stratum <= 20
+        return
+    whole, left = slice(None, made.whole), slice(made.whole, None)
+    kept = made.rows * information(made.labels[whole], made.design.strata[whole])
+    kept += information(made.labels[left], made.design.strata[left])
+    assert kept >= 0.95 * information(labels, strata)
+
+
+def test_many_strata_take_no_memory():
+    labels, strata = np.repeat([0, 1], 150_000), np.tile(np.arange(75_000), 4)
+    tracemalloc.start()
+    try:
+        assert bins.draw_bins(labels, Design(strata=strata), np.random.default_rng(0)) is None
+        assert tracemalloc.get_traced_memory()[1] < 100 * len(labels)
+    finally:
+        tracemalloc.stop()
 
 
 def fit(X, Y, design, permutations, *, binned):

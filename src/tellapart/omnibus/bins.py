@@ -23,6 +23,8 @@ MANY_ROWS, BINS, MIN_BINS = 20_000, 4_096, 512
 #: Bins may have this many times as many rows if fewer rows are then left over; how many numbers of rows are tried; and
 #: the maximum number of bins and rows that are left over, relative to `BINS`.
 _LARGER, _TRIED, _MOST = 1.25, 256, 4
+#: The minimum information about differences within strata that bins keep, relative to that of single rows.
+_KEPT = 0.95
 #: Bytes for each number of sums over bins, and the maximum number of features that are summed together, except for rank
 #: cosines.
 _BYTES, _FEATURES = 16, 2_000
@@ -95,8 +97,7 @@ def draw_bins(labels: Array, design: Design, rng: np.random.Generator) -> Bins |
     elif design.strata is not None:
         cells += np.unique(design.strata, return_inverse=True)[1].reshape(-1) * (int(labels.max()) + 1)
     count = np.bincount(cells)
-    sample_of_cell = np.arange(len(count)) % (int(labels.max()) + 1)
-    rows = _choose_rows(count, sample_of_cell, len(cells))
+    rows = _choose_rows(count, int(labels.max()) + 1, len(cells))
     if rows is None:
         return None
     order = rng.permutation(len(cells))
@@ -114,22 +115,42 @@ def draw_bins(labels: Array, design: Design, rng: np.random.Generator) -> Bins |
     return Bins(rows, members, labels[first], Design(strata=strata))
 
 
-def _choose_rows(count: Array, sample_of_cell: Array, total: int) -> int | None:
+def _choose_rows(count: Array, samples: int, total: int) -> int | None:
     """Rows of a bin, such that there are about `BINS` bins and few rows are left over; None if no number is suitable.
 
-    >>> _choose_rows(np.array([50_000, 50_000]), np.array([0, 1]), 100_000)
+    >>> _choose_rows(np.array([50_000, 50_000]), 2, 100_000)
     25
-    >>> _choose_rows(np.array([99_000, 500]), np.array([0, 1]), 99_500)
+    >>> _choose_rows(np.array([99_000, 500]), 2, 99_500)
+
+    Bins of two rows, and what is left over, could not be exchanged with anything in strata of two rows and one:
+
+    >>> _choose_rows(np.tile([2, 1, 1, 2], 3_500), 2, 21_000)
     """
+    if np.count_nonzero(count) > _MOST * BINS:  # each of these cells has a bin, or a row that is left over
+        return None
+    count = np.pad(count, (0, -len(count) % samples)).reshape(-1, samples)
+    count = count[count.any(1)]
     most = max(int(_LARGER * total / BINS), 2)
-    tried = np.unique(np.linspace(2, most, _TRIED).astype(int))[:, None]
-    bins = np.stack([(count[sample_of_cell == k] // tried).sum(1) for k in np.unique(sample_of_cell[count > 0])])
-    left = (count % tried).sum(1)
-    suitable = (bins.min(0) >= MIN_BINS) & (bins.sum(0) + left <= _MOST * BINS)
+    tried = np.unique(np.linspace(2, most, _TRIED).astype(int))
+    bins = np.stack([(count // rows).sum(0) for rows in tried])
+    left = total - bins.sum(1) * tried
+    kept = np.array([rows * _information(count // rows) + _information(count % rows) for rows in tried])
+    suitable = (bins[:, count.any(0)].min(1) >= MIN_BINS) & (bins.sum(1) + left <= _MOST * BINS)
+    suitable &= kept >= _KEPT * _information(count)
     if not suitable.any():
         return None
-    best = int(np.argmin(np.where(suitable, left + np.maximum(bins.sum(0) - BINS, 0), total)))
-    return int(tried[best, 0])
+    best = int(np.argmin(np.where(suitable, left + np.maximum(bins.sum(1) - BINS, 0), total)))
+    return int(tried[best])
+
+
+def _information(count: Array) -> float:
+    """That of units about differences within strata, from their number in each stratum and sample: Σ n - Σ_k n_k² / n.
+
+    >>> _information(np.array([[50, 50], [50, 0]]))
+    50.0
+    """
+    units = count.sum(1)
+    return float(units.sum() - ((count.astype(float) ** 2).sum(1) / np.maximum(units, 1)).sum())
 
 
 def _bins_of_pairs(inside: Array, left: Array, rows: int) -> Bins:

@@ -132,8 +132,11 @@ def two_sample_test(
     rows, all columns are compared. The rule does not depend on which row is in which sample, so it leaves the test
     exact.
 
-    Time N · r (r + permutations + d) for each of about 8 bandwidths, with r ≤ 768 landmarks; memory for N ·
-    permutations bits and for r (r + permutations) numbers, and a few blocks of rows.
+    From 20,000 rows on, random bins of rows are permuted instead of single rows, which is exact too.
+
+    Time N · r (r + permutations + d) for each of about 8 bandwidths, with r ≤ 768 landmarks, or N · r · d with bins;
+    memory for N · permutations bits (4,096 · permutations with bins) and for r (r + permutations) numbers, and a few
+    blocks of rows.
 
     Examples
     --------

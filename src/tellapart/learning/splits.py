@@ -11,6 +11,7 @@ import numpy as np
 from .._util.errors import InputError, InputTypeError
 from .._util.rng import RNG, seed_of
 from ..data.shared import connect_labels
+from ..stats.design import number_combinations
 
 Indices: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
 
@@ -154,8 +155,7 @@ def _draw_together(
 
 def _classes(sizes: Indices, strata: np.ndarray[Any, Any] | None) -> list[Indices]:
     """The positions of groups of one size in one stratum."""
-    stratum = np.zeros(len(sizes), int) if strata is None else np.unique(strata, return_inverse=True)[1].reshape(-1)
-    kind = np.unique(np.stack([stratum, sizes]), axis=1, return_inverse=True)[1].reshape(-1)
+    kind = number_combinations(np.zeros(len(sizes), int) if strata is None else strata, sizes)
     order = np.argsort(kind, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(kind[order])) + 1)
 

@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..engine.rows import add_at
-from ..stats.design import Design
+from ..stats.design import Design, number_combinations
 from ..stats.permutations import NothingToExchange, draw_permutations, find_exchange
 from .constants import HARMONIC, TIE
 from .families.cosines import FILTERS
@@ -105,10 +105,11 @@ class Blocks:
         number = place // size[kind[cell]]
         used_unit = used[cell] & (number < whole[kind[cell], label])
         keys = np.stack([kind[cell], merged[cell], label, number])[:, used_unit]
-        found, inverse = np.unique(keys, axis=1, return_inverse=True)
+        place_of_key = number_combinations(*keys)
+        found = keys[:, np.unique(place_of_key, return_index=True)[1]]
         block_of_unit = np.full(len(exchange.labels), -1, np.int64)
-        block_of_unit[units[used_unit]] = inverse.reshape(-1)
-        cells = np.unique(found[:2], axis=1, return_inverse=True)[1].reshape(-1)
+        block_of_unit[units[used_unit]] = place_of_key
+        cells = number_combinations(*found[:2])
         return cls(block_of_unit[exchange.unit], found[2].astype(np.uint8), cells, samples)
 
     def sums(self, features: Array, strata: Array | None) -> Array:

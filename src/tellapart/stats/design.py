@@ -191,3 +191,19 @@ def _join(given: Any, sizes: Sequence[int]) -> Array:
 
 def _parts(given: Any, sizes: Sequence[int]) -> Sequence[Any]:
     return given if isinstance(given, tuple) and len(given) == len(sizes) and np.ndim(given[0]) else [given]
+
+
+def number_combinations(*codes: Array) -> Array:
+    """Number the combinations of integers from 0 up, in lexicographic order.
+
+    As ``np.unique(np.stack(codes), axis=1, return_inverse=True)[1]``, which compares structured arrays: Ctrl-C can
+    become a TypeError there.
+
+    >>> number_combinations(np.array([1, 0, 1, 1]), np.array([5, 9, 2, 5]))
+    array([2, 0, 1, 2])
+    """
+    found: Array = np.unique(codes[0], return_inverse=True)[1].reshape(-1)
+    for other in codes[1:]:
+        place = np.unique(other, return_inverse=True)[1].reshape(-1)
+        found = np.unique(found * (int(place.max(initial=0)) + 1) + place, return_inverse=True)[1].reshape(-1)
+    return found

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .._util.errors import InputError
-from .design import Design
+from .design import Design, number_combinations
 from .pvalues import min_pvalue
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
@@ -122,7 +122,7 @@ def find_exchange(labels: Array, design: Design = _ANY) -> Exchange:
         unit = unit.reshape(-1)
     kind = np.zeros(len(first), int) if strata is None else strata[first]
     if design.equal_groups and groups is not None:
-        kind = np.unique(np.stack([kind, sizes]), axis=1, return_inverse=True)[1].reshape(-1)
+        kind = number_combinations(kind, sizes)
     order = np.argsort(kind, kind="stable")
     cells = np.split(order, np.flatnonzero(np.diff(kind[order])) + 1)
     return Exchange(unit, labels[first], tuple(cells))

@@ -9,6 +9,7 @@ import tellapart as ta
 from tellapart._util.errors import Note
 from tellapart._util.view import (
     Block,
+    BlockColumn,
     Detail,
     Facts,
     Headline,
@@ -17,7 +18,6 @@ from tellapart._util.view import (
     Notes,
     Row,
     TableBlock,
-    TableColumn,
     View,
 )
 from tellapart.report.text import render_text
@@ -36,10 +36,10 @@ def test_blocks_are_written_in_their_order():
 
 def table(rows, **others):
     columns = (
-        TableColumn("column", "name"),
-        TableColumn("what"),
-        TableColumn("effect", "number", Detail.CARD),
-        TableColumn("p", "p"),
+        BlockColumn("column", "name"),
+        BlockColumn("what"),
+        BlockColumn("effect", "number", Detail.CARD),
+        BlockColumn("p", "p"),
     )
     return TableBlock(title="Columns", columns=columns, rows=tuple(rows), total=len(rows), **others)
 

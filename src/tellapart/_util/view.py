@@ -126,7 +126,7 @@ class Facts(Block):
 
 
 @dataclass(frozen=True)
-class TableColumn:
+class BlockColumn:
     """A column of a table; ``kind="p"`` marks p-values, which text renderings write as ``p = 0.03``."""
 
     name: str
@@ -207,7 +207,7 @@ class TableBlock(Block):
         A remark below the table on a page.
     """
 
-    columns: tuple[TableColumn, ...]
+    columns: tuple[BlockColumn, ...]
     rows: tuple[Row, ...]
     total: int = 0
     strong_title: str = ""

@@ -10,7 +10,7 @@ from typing import Any
 from .._util.errors import Note
 from .._util.numbers import is_smallest, number, p_text, percent
 from .._util.text import shorten
-from .._util.view import Facts, Figure, Headline, Row, TableBlock, TableColumn, View, facts, notes
+from .._util.view import BlockColumn, Facts, Figure, Headline, Row, TableBlock, View, facts, notes
 from ..data import Encoding, Sample, Source
 from ..data.arrays import Array
 from ..data.names import quote_names
@@ -332,7 +332,7 @@ class Comparison(Result):
         return TableBlock(
             title="Kinds of rows",
             strong_title="Kinds of rows that differ in number (found on one half of the rows, counted on the other)",
-            columns=(TableColumn("kinds of rows", "name"), TableColumn("shares"), TableColumn("adjusted p", "p")),
+            columns=(BlockColumn("kinds of rows", "name"), BlockColumn("shares"), BlockColumn("adjusted p", "p")),
             rows=tuple(
                 Row.of(
                     f"{one.text}{'' if one.conditions else f' ({self._like(one)})'}",

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .._util.view import Row, TableBlock, TableColumn, View
+from .._util.view import BlockColumn, Row, TableBlock, View
 from ..data import Sample
 from ..data.arrays import Array
 from ..engine.compute import Compute
@@ -78,7 +78,7 @@ class Weights(Displayed):
     def table(self, **others: Any) -> TableBlock:
         """The weights as a table, the largest first."""
         rows = tuple(Row.of(name, f"{value:.3f}") for name, value in self.leading(_LISTED))
-        columns = (TableColumn("column", "name"), TableColumn("weight", "number"))
+        columns = (BlockColumn("column", "name"), BlockColumn("weight", "number"))
         return TableBlock(title="Largest weights", columns=columns, rows=rows, total=len(self.values), **others)
 
     def to_dict(self) -> dict[str, Any]:

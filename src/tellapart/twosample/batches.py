@@ -10,7 +10,7 @@ from typing import Any, TypedDict, get_type_hints
 
 from .._util.numbers import number, p_sentence, p_text
 from .._util.records import fits
-from .._util.view import Headline, Row, TableBlock, TableColumn, View, notes
+from .._util.view import BlockColumn, Headline, Row, TableBlock, View, notes
 from .findings import Finding
 from .result import Displayed, as_plain
 
@@ -137,7 +137,7 @@ def describe_finding(one: Finding) -> ColumnRecord:
 def columns_table(record: BatchRecord) -> TableBlock | None:
     """The columns of a batch that differ; None if there are none."""
     rows = tuple(Row.of(one["name"], one["description"], p_text(one["pvalue"])) for one in record.columns)
-    columns = (TableColumn("column", "name"), TableColumn("what differs"), TableColumn("adjusted p", "p"))
+    columns = (BlockColumn("column", "name"), BlockColumn("what differs"), BlockColumn("adjusted p", "p"))
     title = f"Columns of {record.name} that differ"
     return TableBlock(title=title, columns=columns, rows=rows, total=len(rows)) if rows else None
 

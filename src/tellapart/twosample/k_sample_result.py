@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._util.numbers import p_sentence, p_text
-from .._util.view import Block, Detail, Headline, Row, TableBlock, TableColumn, Tile, View
+from .._util.view import Block, BlockColumn, Detail, Headline, Row, TableBlock, Tile, View
 from ..stats.pvalues import rejects
 from .auto_result import AutoResult
 from .result import Displayed
@@ -109,7 +109,7 @@ class KSampleResult(AutoResult):
         if not found:
             return (matrix,)
         rows = tuple(Row.of(f"{' and '.join(one.names)}", _describe(one.test, alpha)) for one in found)
-        columns = (TableColumn("samples", "name"), TableColumn("columns that differ"))
+        columns = (BlockColumn("samples", "name"), BlockColumn("columns that differ"))
         table = TableBlock(
             title="Which columns differ between two samples",
             columns=columns,

@@ -15,7 +15,7 @@ from .._util.errors import InputError
 from .._util.numbers import percent
 from .._util.progress import ProgressLike, progress_bar
 from .._util.rng import RNG, seed_of
-from .._util.view import Axis, Detail, Figure, Headline, Row, Series, TableBlock, TableColumn, View, notes
+from .._util.view import Axis, BlockColumn, Detail, Figure, Headline, Row, Series, TableBlock, View, notes
 from ..data.lazy import check_unchanged, take_rows
 from ..data.notices import check_keep
 from ..data.open import open_samples
@@ -193,7 +193,7 @@ class PlanResult(Result):
                 title="Power of smaller studies",
                 section="How it was predicted",
                 lead="Samples of these sizes were drawn from the pilot and tested. The curve continues what they show.",
-                columns=(TableColumn("rows drawn from the pilot", "name"), TableColumn("power", "number")),
+                columns=(BlockColumn("rows drawn from the pilot", "name"), BlockColumn("power", "number")),
                 rows=rows,
                 total=len(rows),
                 detail=Detail.CARD,

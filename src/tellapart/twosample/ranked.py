@@ -14,6 +14,7 @@ from .._util.text import shorten
 from .._util.view import (
     Axis,
     Block,
+    BlockColumn,
     Detail,
     Figure,
     Gallery,
@@ -25,7 +26,6 @@ from .._util.view import (
     Series,
     Strip,
     TableBlock,
-    TableColumn,
     Tile,
     View,
     notes,
@@ -285,10 +285,10 @@ class RankResult(Result):
             lead="Squared MMD, with two standard errors to either side in the figure. Whether two models can be told "
             "apart does not follow from these errors, because both share the reference: see the table below.",
             columns=(
-                TableColumn("model", "name"),
-                TableColumn("MMD² from the reference", "number"),
-                TableColumn("AUC", "number"),
-                TableColumn("significantly closer than", detail=Detail.CARD),
+                BlockColumn("model", "name"),
+                BlockColumn("MMD² from the reference", "number"),
+                BlockColumn("AUC", "number"),
+                BlockColumn("significantly closer than", detail=Detail.CARD),
             ),
             rows=tuple(
                 Row.of(
@@ -355,9 +355,9 @@ class RankResult(Result):
         return TableBlock(
             title="By single bandwidths",
             columns=(
-                TableColumn("bandwidth, median distances", "name"),
-                TableColumn("order"),
-                TableColumn("significant pairs"),
+                BlockColumn("bandwidth, median distances", "name"),
+                BlockColumn("order"),
+                BlockColumn("significant pairs"),
             ),
             rows=rows,
             total=len(rows),

@@ -202,7 +202,7 @@ def sum_correlation_variances(rows: LabelledRows, places: PairIndex, moments: Mo
     return found
 
 
-class Squares(NamedTuple):
+class SquareSums(NamedTuple):
     """Sums over rows, or over units of rows, of their squared influence on estimates.
 
     Attributes
@@ -226,7 +226,7 @@ class Squares(NamedTuple):
     joint: bool = False
 
 
-def _find_spread(squares: Squares, counts: Array) -> Spread:
+def _find_spread(squares: SquareSums, counts: Array) -> Spread:
     """Variances with their degrees of freedom; ``counts`` are numbers of observed values: (2, estimates)."""
     variance, parts, fourth = squares.variance, squares.parts, squares.fourth
     free = np.maximum(np.minimum(squares.free[:, None], counts - 1), 1e-9)
@@ -237,7 +237,7 @@ def _find_spread(squares: Squares, counts: Array) -> Spread:
     return Spread(variance, parts, np.where(free.min(0) < _KNOWN, 0.0, found), free + 1)
 
 
-def sum_squares(influence: RowInfluence, rows: LabelledRows, compute: Compute) -> Squares:
+def sum_squares(influence: RowInfluence, rows: LabelledRows, compute: Compute) -> SquareSums:
     """Sums of squared influences of rows or units, about the means of strata if there are any."""
     if rows.units is not None:
         return _by_unit(influence, rows, rows.units)
@@ -247,7 +247,7 @@ def sum_squares(influence: RowInfluence, rows: LabelledRows, compute: Compute) -
     free = np.maximum(np.bincount(rows.labels, minlength=rows.samples) - 1.0, 0.0)
     with np.errstate(invalid="ignore"):  # a spread may not have a finite variance
         first = variance - second
-    return Squares(variance, np.stack([first, second]), fourth, free)
+    return SquareSums(variance, np.stack([first, second]), fourth, free)
 
 
 def _by_row(influence: RowInfluence, rows: LabelledRows, compute: Compute, scale: Array | None = None) -> Array:
@@ -265,12 +265,12 @@ def _by_row(influence: RowInfluence, rows: LabelledRows, compute: Compute, scale
     return sums
 
 
-def _by_unit(influence: RowInfluence, rows: LabelledRows, units: Array) -> Squares:
+def _by_unit(influence: RowInfluence, rows: LabelledRows, units: Array) -> SquareSums:
     """Sums of squared influences of units."""
     numbers = np.unique(units, return_inverse=True)[1].reshape(-1)
     shares = _shares(rows, numbers)
     variance, fourth, parts = _sum_totals(influence, rows, numbers, _leave_out(rows, numbers, shares))
-    return Squares(variance, parts, fourth, (shares > 0).sum(0) - 1.0, bool(((shares > 0).sum(1) > 1).any()))
+    return SquareSums(variance, parts, fourth, (shares > 0).sum(0) - 1.0, bool(((shares > 0).sum(1) > 1).any()))
 
 
 def _shares(rows: LabelledRows, numbers: Array) -> Array:
@@ -292,7 +292,7 @@ def _leave_out(rows: LabelledRows, numbers: Array, shares: Array) -> Array:
     return found
 
 
-def _within_strata(influence: RowInfluence, rows: LabelledRows, strata: Array, compute: Compute) -> Squares:
+def _within_strata(influence: RowInfluence, rows: LabelledRows, strata: Array, compute: Compute) -> SquareSums:
     """Sums of squares about the means of strata, whose differences do not contribute to the variance of effects.
 
     A stratum with a single row of a sample has no variance of its own. If there are several such strata, each counts as
@@ -326,13 +326,13 @@ def _within_strata(influence: RowInfluence, rows: LabelledRows, strata: Array, c
     if alone.any():
         totals = _sum_totals(influence, rows, numbers, np.where(whole, _leave_out(rows, numbers, shares), 0.0))
         found = [a + b for a, b in zip(found, totals, strict=True)]
-    return Squares(found[0], found[2], found[1], free, bool(alone.any()))
+    return SquareSums(found[0], found[2], found[1], free, bool(alone.any()))
 
 
 def _sum_totals(
     influence: RowInfluence, rows: LabelledRows, numbers: Array, factor: Array
 ) -> tuple[Array, Array, Array]:
-    """Squares, fourth powers, and squares by sample, of the weighted totals of each unit."""
+    """SquareSums, fourth powers, and squares by sample, of the weighted totals of each unit."""
     width, samples = influence.width, rows.samples
     count = (int(numbers.max()) + 1) * samples
     places, factors = numbers * samples + rows.labels, factor[:, None]

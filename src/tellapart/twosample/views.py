@@ -12,6 +12,7 @@ from .._util.bins import bin_edges, range_of_null, shared_edges, shares_in
 from .._util.numbers import is_smallest, number, p_sentence, p_text, percent, signed
 from .._util.view import (
     Axis,
+    BlockColumn,
     Cell,
     Detail,
     EffectBar,
@@ -22,7 +23,6 @@ from .._util.view import (
     Row,
     Series,
     TableBlock,
-    TableColumn,
 )
 from ..omnibus import FAMILIES as FAMILY_CLASSES
 from ..stats.pvalues import rejects
@@ -116,7 +116,7 @@ def families_table(families: Mapping[str, FamilyResult], smallest: float) -> Tab
         return None
     return TableBlock(
         title="Each view by itself",
-        columns=(TableColumn("view", "name"), TableColumn("p by itself", "p"), TableColumn("strongest statistic")),
+        columns=(BlockColumn("view", "name"), BlockColumn("p by itself", "p"), BlockColumn("strongest statistic")),
         rows=tuple(
             Row.of(FAMILIES.get(name, name), p_text(one.pvalue, smallest), one.strongest_statistic)
             for name, one in families.items()
@@ -169,10 +169,10 @@ def findings_table(
             "strong_title": f"{what} that differ (adjusted p ≤ {alpha:g})",
             "instead": "" if reject else looked,
             "columns": (
-                TableColumn(one, "name"),
-                TableColumn("what differs"),
-                TableColumn("effect", "number", Detail.CARD, _APPROXIMATE),
-                TableColumn("adjusted p", "p"),
+                BlockColumn(one, "name"),
+                BlockColumn("what differs"),
+                BlockColumn("effect", "number", Detail.CARD, _APPROXIMATE),
+                BlockColumn("adjusted p", "p"),
             ),
             "rows": tuple(_row(finding, alpha, reject, smallest, reach) for finding in shown),
             "total": len(findings),

@@ -130,7 +130,7 @@ def test_errors_say_what_to_do(table, monkeypatch):
         ta.plots.pixel_map(table)
     with pytest.raises(ValueError, match="test='ard'"):
         ta.plots.weights(table)
-    with pytest.raises(TypeError, match="no picture of int"):
+    with pytest.raises(TypeError, match="no plot of int"):
         ta.plots.plot(3)
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r"pip install 'tellapart\[plots\]'"):

@@ -137,11 +137,37 @@ class BlockColumn:
 
 @dataclass(frozen=True)
 class EffectBar:
-    """An effect on an axis that all effects with its unit share. Positions are percentages, 0 is in the middle."""
+    """An effect with its interval, on an axis that all effects with its unit share.
 
-    place: float
+    Attributes
+    ----------
+    kind, measure : str
+        What differs, such as ``"location"``, and what its effect is measured in.
+    value, low, high : float
+        The effect and the ends of its interval; the effect itself if there is no interval.
+    reach : float
+        The largest distance from 0 on the axis.
+    """
+
+    kind: str
+    measure: str
+    value: float
     low: float
     high: float
+    reach: float
+
+    def place(self, value: float) -> float:
+        """The position of a value in percent of the axis, whose middle is 0."""
+        return 50 + 48 * value / (self.reach or 1.0)
+
+
+@dataclass(frozen=True)
+class ShareBar:
+    """A share (0 to 1), with its range if that is known."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
 
 
 @dataclass(frozen=True)
@@ -160,6 +186,8 @@ class Cell:
         Unit of the number in `text`.
     bar : EffectBar or None
         The number as a picture.
+    shares : tuple of ShareBar
+        The shares in `text`, as bars: one, or one for each of two samples.
     """
 
     text: str
@@ -167,6 +195,7 @@ class Cell:
     key: float | None = None
     unit: str = ""
     bar: EffectBar | None = None
+    shares: tuple[ShareBar, ...] = ()
 
     def __str__(self) -> str:
         return self.text
@@ -335,6 +364,25 @@ class Gallery(Block):
     """Images."""
 
     strips: tuple[Strip, ...]
+    detail: Detail = Detail.PAGE
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PixelMap(Block):
+    """Effects laid out as the pixels of an image.
+
+    Attributes
+    ----------
+    effects, pvalues, named : array (height, width)
+        For each pixel its effect (0 if it never varies), its adjusted p-value, and whether it differs.
+    label : str
+        What a positive effect means.
+    """
+
+    effects: Array
+    pvalues: Array
+    named: Array
+    label: str = ""
     detail: Detail = Detail.PAGE
 
 

@@ -10,7 +10,20 @@ from typing import Any
 from .._util.errors import Note
 from .._util.numbers import is_smallest, number, p_text, percent
 from .._util.text import shorten
-from .._util.view import BlockColumn, Facts, Figure, Headline, Row, TableBlock, View, facts, notes
+from .._util.view import (
+    BlockColumn,
+    Cell,
+    Facts,
+    Figure,
+    Headline,
+    PixelMap,
+    Row,
+    ShareBar,
+    TableBlock,
+    View,
+    facts,
+    notes,
+)
 from ..data import Encoding, Sample, Source
 from ..data.arrays import Array
 from ..data.names import quote_names
@@ -20,16 +33,9 @@ from ..kernels import Kernel
 from ..stats.pvalues import check_level, rejects
 from ..twosample import Findings, LearnedTest, TwoSampleResult
 from ..twosample.auto_result import FamilyResult
+from ..twosample.figures import null_figure, roc_figure, witness_figure
 from ..twosample.result import Result
-from ..twosample.views import (
-    distinct_names,
-    families_table,
-    findings_table,
-    headline,
-    null_figure,
-    roc_figure,
-    witness_figure,
-)
+from ..twosample.views import distinct_names, families_table, headline
 from .exemplars import Exemplar, exemplars, row_numbers, where
 from .separability import separability_grade
 from .settings import ComparisonSettings
@@ -271,7 +277,6 @@ class Comparison(Result):
         if alpha not in (None, self.alpha):
             return self.at_level(alpha).view()
         alpha = self.alpha
-        reject = self.reject(alpha)
         first = [one.text for one in self.noticed if one.kind in _FIRST]
         others = [one.text for one in self.noticed if one.kind not in _FIRST]
         return View.of(
@@ -279,37 +284,30 @@ class Comparison(Result):
             self._headline(alpha),
             self._size(),
             families_table(self.families, self.min_pvalue),
-            findings_table(
-                self.columns,
-                alpha=self.column_alpha(alpha),
-                reject=reject,
-                smallest=self.min_pvalue,
-                what="Pixels" if self.settings.kind == "images" else "Columns",
-                anchor="columns",
-            ),
-            findings_table(
-                self.pairs if self.differing_pairs(alpha) else (),
-                alpha=alpha / 2,
-                reject=True,
-                smallest=self.min_pvalue,
-                what="Pairs of columns",
-                one="pair",
-                anchor="pairs",
-            ),
-            self._slices_table(),
-            self.weights.table(anchor="weights") if self.learned and self.weights and reject else None,
+            self.columns_table(alpha),
+            self.pairs_table(alpha) if self.differing_pairs(alpha) else None,
+            self.slices_table(),
+            self.weights.table(anchor="weights") if self.learned and self.weights and self.reject(alpha) else None,
             notes([self._how(), *others, *self.advice(), *self.notes]),
         )
 
     def _headline(self, alpha: float) -> Headline:
-        return headline(
-            self.pvalue,
-            self.min_pvalue,
-            self.permutations,
-            self.reject(alpha),
-            alpha,
-            samples=distinct_names(self.names),
-        )
+        return headline(self, alpha, samples=distinct_names(self.names))
+
+    def columns_table(self, alpha: float | None = None) -> TableBlock | None:
+        """All columns, those that differ strong; None for learned tests."""
+        level = self.alpha if alpha is None else alpha
+        return None if isinstance(self.test, LearnedTest) else self.test.columns_table(level)
+
+    def pairs_table(self, alpha: float | None = None) -> TableBlock | None:
+        """All pairs of columns, those that differ strong; None if there are none."""
+        level = self.alpha if alpha is None else alpha
+        return None if isinstance(self.test, LearnedTest) else self.test.pairs_table(level)
+
+    def pixel_map(self, alpha: float | None = None) -> PixelMap | None:
+        """The effects of pixels as an image; None if the columns are not pixels."""
+        level = self.alpha if alpha is None else alpha
+        return None if isinstance(self.test, LearnedTest) else self.test.pixel_map(level)
 
     def _size(self) -> Facts:
         """How well the samples can be told apart, and how far apart they are."""
@@ -325,7 +323,8 @@ class Comparison(Result):
             ("Strata", self.over_strata) if self.over_strata else None,
         )
 
-    def _slices_table(self) -> TableBlock | None:
+    def slices_table(self) -> TableBlock | None:
+        """The kinds of rows, those that differ in number strong; None if there are none."""
         if not self.slices:
             return None
         found = self.differing_slices
@@ -336,7 +335,7 @@ class Comparison(Result):
             rows=tuple(
                 Row.of(
                     f"{one.text}{'' if one.conditions else f' ({self._like(one)})'}",
-                    self._shares(one),
+                    Cell(self._shares(one), shares=(ShareBar(one.share_x), ShareBar(one.share_y))),
                     p_text(one.pvalue, self.min_pvalue),
                     strong=one in found,
                 )

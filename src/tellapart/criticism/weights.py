@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .._util.view import BlockColumn, Row, TableBlock, View
+from .._util.view import BlockColumn, Cell, Row, ShareBar, TableBlock, View
 from ..data import Sample
 from ..data.arrays import Array
 from ..engine.compute import Compute
@@ -77,9 +77,23 @@ class Weights(Displayed):
 
     def table(self, **others: Any) -> TableBlock:
         """The weights as a table, the largest first."""
-        rows = tuple(Row.of(name, f"{value:.3f}") for name, value in self.leading(_LISTED))
+        order = np.argsort(-self.values, kind="stable")[:_LISTED].tolist()
+        rows = tuple(Row.of(self.names[k], Cell(f"{self.values[k]:.3f}", shares=(self._share(k),))) for k in order)
         columns = (BlockColumn("column", "name"), BlockColumn("weight", "number"))
         return TableBlock(title="Largest weights", columns=columns, rows=rows, total=len(self.values), **others)
+
+    def _share(self, k: int) -> ShareBar:
+        if self.low is None or self.high is None:
+            return ShareBar(float(self.values[k]))
+        return ShareBar(float(self.values[k]), float(self.low[k]), float(self.high[k]))
+
+    @property
+    def pixels(self) -> Array | None:
+        """The weight of each pixel, summed over its colors, as an array (height, width); None without images."""
+        if self.image_shape is None:
+            return None
+        height, width = self.image_shape[:2]
+        return np.asarray(np.reshape(self.values, (height, width, -1)).sum(-1), float)
 
     def to_dict(self) -> dict[str, Any]:
         """Names, values, their ranges and what they mean, as plain Python values."""

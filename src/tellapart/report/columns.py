@@ -7,7 +7,6 @@ from dataclasses import replace
 from .._util.numbers import number, p_sentence, percent
 from ..criticism import Comparison
 from ..data.arrays import Array
-from ..twosample.views import MOST_FINDINGS, findings_table
 from .blocks import Bar, ColumnDetail, PicturedTable
 from .svg import Markup, Plot, PlotAxis, tag
 from .values import Counts, count_values, counts_of_finding
@@ -21,10 +20,10 @@ _WIDTH, _HEIGHT, _BINS = 150, 34, 24
 
 def columns_block(c: Comparison, names: tuple[str, str]) -> PicturedTable | None:
     """The section "Which columns differ?"; None if there are no columns."""
-    table = findings_table(c.columns, alpha=c.column_alpha(), reject=c.reject(), smallest=c.min_pvalue)
+    table = c.columns_table()
     if table is None:
         return None
-    shown = c.columns[:MOST_FINDINGS]
+    shown = c.columns[: len(table.rows)]
     counts = [count_values(c.x, c.y, one.columns[0], _BINS) or counts_of_finding(one) for one in shown]
     pictures = (None if one is None else picture(one, f.name, names) for f, one in zip(shown, counts, strict=True))
     differing = c.differing_columns()
@@ -35,11 +34,7 @@ def columns_block(c: Comparison, names: tuple[str, str]) -> PicturedTable | None
     return PicturedTable(
         **vars(table)
         | {
-            "section": "Which columns differ?",
-            "lead": _lead(c, len(differing), names),
             "columns": (*table.columns[:2], effect, table.columns[3]),
-            "anchor": "columns",
-            "link": "Columns",
             "shown": _SHOWN,
             "pictures": tuple(pictures),
             "closer": tuple(one for one in closer if one is not None),
@@ -47,27 +42,6 @@ def columns_block(c: Comparison, names: tuple[str, str]) -> PicturedTable | None
             if differing
             else "The columns nearest to a difference, which may be chance, as proportions of the rows of each sample.",
         }
-    )
-
-
-def _lead(c: Comparison, found: int, names: tuple[str, str]) -> str:
-    total, level = len(c.columns), c.column_alpha()
-    if not c.reject():
-        return "Since the test as a whole does not reject, no column is named. What the table shows may be chance."
-    if not found:
-        return (
-            f"No column is shown to differ by itself (adjusted p ≤ {level:.3g}): the samples may differ in the "
-            "dependence between columns, or in several columns whose individual evidence is too weak."
-        )
-    if total == found == 1:
-        count = "The column differs."
-    else:
-        verb = "differs by itself" if found == 1 else "differ by themselves"
-        count = f"{found:,} of {total:,} columns {verb}."
-    return (
-        f"{count} The adjusted p-values hold for all columns together: the probability that any column is named that "
-        f"does not differ is at most {percent(c.alpha)}, pairs included. Columns are named up to p = {level:.3g}. "
-        f"Effects say how {names[1]} differs from {names[0]}."
     )
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from .._util.numbers import number, p_sentence, p_text, percent
+from .._util.numbers import number, p_sentence, percent
 from .._util.view import Block, Detail, Facts, Headline, Notes, Point, Tile, View
 from ..criticism import Comparison
 from ..criticism.separability import GRADES
 from ..learning.starts import NAMES
-from ..twosample.views import distinct_names, explain_pvalue, families_table, interpret, smallest_remark
+from ..twosample.views import distinct_names, explain_pvalue, families_table, interpret, pvalue_tile
 from .blocks import Command, PictureBlock
 from .columns import columns_block
 from .examples import RowRenderer, examples_block
-from .images import PixelBlock, comparison_pixels
+from .images import PixelBlock, pixels_block
 from .learning import learning_figure
 from .pairs import pairs_block
 from .slices import slices_block
@@ -41,7 +41,7 @@ def view_comparison(c: Comparison, command: str | None = None) -> View:
     """The blocks of the page, in the order in which they are read."""
     names = distinct_names(c.names)
     renderer = RowRenderer(c, names)
-    pixels = comparison_pixels(c, names)
+    pixels = pixels_block(c, c.alpha)
     return View.of(
         _headline(c, names, pixels),
         _noticed(c),
@@ -72,7 +72,7 @@ def _explanation(c: Comparison) -> str:
     if c.learned is not None and len(c.learned.halves) > 1:
         p = p_sentence(c.pvalue, c.min_pvalue)
         return f"{p}, from both halves together. {interpret(c.reject(), c.alpha)}"
-    return explain_pvalue(c.pvalue, c.min_pvalue, c.permutations, c.permuted_unit, c.reject(), c.alpha)
+    return explain_pvalue(c, c.permuted_unit, c.alpha)
 
 
 def _tiles(c: Comparison) -> tuple[Tile, ...]:
@@ -86,7 +86,7 @@ def _tiles(c: Comparison) -> tuple[Tile, ...]:
         learned = f"learned from {len(split.train_x):,} + {len(split.train_y):,} others"
         rows = Tile("Rows tested", f"{len(split.test_x):,} + {len(split.test_y):,}", learned)
     return (
-        Tile("p-value", p_text(c.pvalue, c.min_pvalue), smallest_remark(c.pvalue, c.min_pvalue, c.permutations)),
+        pvalue_tile(c),
         Tile("Separability (AUC)", f"{c.auc:.3f}", f"95 %: {low:.3f} to {high:.3f}"),
         Tile(_capitalized(c.distance_name), number(c.distance), reach or "under the learned kernel"),
         rows,

@@ -8,16 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._util.numbers import percent, signed
-from .._util.view import Row
+from .._util.view import PixelMap, Row
 from ..criticism import Comparison, Weights
 from ..data import Sample
 from ..data.arrays import Array
 from ..twosample.auto_result import AutoResult
-from ..twosample.findings import Findings
-from ..twosample.views import distinct_names, findings_table
+from ..twosample.views import distinct_names
 from . import pictures
 from .blocks import PictureBlock
-from .pixels import PixelMap, pixel_map
 
 #: Pixels that are listed, and pixels up to which each can be read off the map.
 _LISTED, _READ_OFF = 20, 10_000
@@ -40,71 +38,50 @@ class PixelBlock(PictureBlock):
     rows: tuple[Row, ...]
 
 
-def comparison_pixels(c: Comparison, names: tuple[str, str]) -> PixelBlock | None:
-    """The section "Which pixels differ?" of a comparison; None if its columns are not pixels."""
-    heat = "" if c.weights is None else _heat(c.weights)
-    shape = c.x.image_shape
-    return _block(c.columns, c.column_alpha(), c.reject(), shape, names, c.alpha, c.min_pvalue, _means(c.x, c.y), heat)
-
-
-def two_sample_pixels(result: AutoResult, alpha: float) -> PixelBlock | None:
-    """The same of a test of two samples, which keeps no rows to show."""
-    names, shape = distinct_names(result.names), result.image_shape
-    level, reject = result.column_alpha(alpha), result.reject(alpha)
-    return _block(result.columns, level, reject, shape, names, alpha, result.min_pvalue, None, "")
-
-
-def _block(
-    columns: Findings,
-    level: float,
-    reject: bool,
-    shape: tuple[int, ...] | None,
-    names: tuple[str, str],
-    alpha: float,
-    smallest: float,
-    means: tuple[str, str] | None,
-    weights: str,
-) -> PixelBlock | None:
-    found = pixel_map(columns, level, reject, shape)
-    if found is None:
+def pixels_block(result: Comparison | AutoResult, alpha: float) -> PixelBlock | None:
+    """The section "Which pixels differ?"; None if the columns are not pixels. A comparison adds images of its rows."""
+    pixels, listed = result.pixel_map(alpha), result.columns_table(alpha)
+    if pixels is None or listed is None:
         return None
-    height, width = found.shape
+    height, width = pixels.named.shape
     few = height * width <= _READ_OFF
-    shown = np.where(found.named, found.effects, 0.0)
-    listed = findings_table(columns[:_LISTED], alpha=level, reject=reject, smallest=smallest)
+    shown = np.where(pixels.named, pixels.effects, 0.0)
+    means, weights = None, ""
+    if isinstance(result, Comparison):
+        means, weights = _means(result.x, result.y), "" if result.weights is None else _heat(result.weights)
     return PixelBlock(
         section="Which pixels differ?",
-        lead=_lead(found, reject, level, names, alpha),
+        lead=_lead(pixels, result.reject(alpha), result.column_alpha(alpha), distinct_names(result.names), alpha),
         template="pixels.html",
         anchor="pixels",
         link="Pixels",
-        count=f"{int(found.named.sum()):,} of {found.named.size:,}",
+        count=f"{int(pixels.named.sum()):,} of {pixels.named.size:,}",
         image=pictures.signed_map(shown),
-        sharp=pictures.is_sharp(found.shape),
+        sharp=pictures.is_sharp((height, width)),
         height=height,
         width=width,
-        named=int(found.named.sum()),
+        named=int(pixels.named.sum()),
         largest=signed(float(np.abs(shown).max())).lstrip("+"),
-        effects=_join(f"{round(100 * e)}" for e in found.effects.ravel().tolist()) if few else "",
-        pvalues=_join(f"{p:.2g}" for p in found.pvalues.ravel().tolist()) if few else "",
+        effects=_join(f"{round(100 * e)}" for e in pixels.effects.ravel().tolist()) if few else "",
+        pvalues=_join(f"{p:.2g}" for p in pixels.pvalues.ravel().tolist()) if few else "",
         means=means,
         weights=weights,
-        rows=() if listed is None else tuple(row for row in listed.rows if row.strong),
+        rows=tuple(row for row in listed.rows[:_LISTED] if row.strong),
     )
 
 
-def _lead(found: PixelMap, reject: bool, level: float, names: Sequence[str], alpha: float) -> str:
+def _lead(pixels: PixelMap, reject: bool, level: float, names: Sequence[str], alpha: float) -> str:
     if not reject:
         return "Since the test as a whole does not reject, no pixel is named, and the map is empty."
-    if not found.named.any():
+    if not pixels.named.any():
         return (
             f"No pixel is shown to differ by itself (adjusted p ≤ {level:.3g}): the samples may differ in the "
             "dependence between pixels, or in several pixels whose individual evidence is too weak."
         )
     return (
-        f"{int(found.named.sum()):,} of {found.named.size:,} pixels differ by themselves, and only these are colored: "
-        f"blue where {names[0]} is brighter or varies more, orange where {names[1]} does. The probability that any "
-        f"pixel is colored that does not differ is at most {percent(alpha)}."
+        f"{int(pixels.named.sum()):,} of {pixels.named.size:,} pixels differ by themselves, and only these are "
+        f"colored: blue where {names[0]} is brighter or varies more, orange where {names[1]} does. The "
+        f"probability that any pixel is colored that does not differ is at most {percent(alpha)}."
     )
 
 
@@ -130,5 +107,5 @@ def _means(x: Sample, y: Sample) -> tuple[str, str] | None:
 
 
 def _bytes(unit: Array) -> Array:
-    found = np.rint(255 * unit).astype(np.uint8)
-    return np.asarray(found[..., 0] if found.ndim == 3 and found.shape[-1] == 1 else found)
+    pixels = np.rint(255 * unit).astype(np.uint8)
+    return np.asarray(pixels[..., 0] if pixels.ndim == 3 and pixels.shape[-1] == 1 else pixels)

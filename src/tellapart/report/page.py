@@ -19,7 +19,7 @@ from . import check_installed
 from .blocks import Command, PictureBlock
 from .comparison import view_comparison
 from .figures import draw_figure, legend
-from .images import two_sample_pixels
+from .images import pixels_block
 from .pictures import thumbnail
 from .words import keep_units
 
@@ -68,7 +68,7 @@ def page_view(result: Result, command: str | None = None, alpha: float | None = 
         return view_comparison(result.at_level(alpha), command)
     blocks = list(result.view(alpha).blocks)
     if isinstance(result, AutoResult) and len(result.names) == 2:
-        pixels = two_sample_pixels(result, 0.05 if alpha is None else alpha)
+        pixels = pixels_block(result, 0.05 if alpha is None else alpha)
         if pixels is not None:
             blocks = [pixels if _is_columns(block) else block for block in blocks]
     if command:

@@ -7,8 +7,6 @@ import numpy as np
 from ..criticism import Comparison
 from ..data import Sample
 from ..data.arrays import Array
-from ..omnibus.families.pairs import MAX_PAIRS
-from ..twosample.views import findings_table
 from .blocks import PicturedTable
 from .svg import Markup, tag
 
@@ -19,56 +17,16 @@ _SIDE = 84
 
 def pairs_block(c: Comparison, names: tuple[str, str]) -> PicturedTable | None:
     """The section "Which pairs of columns depend on each other differently?"; None if there are no pairs."""
-    if not c.pairs:
+    table = c.pairs_table()
+    if table is None:
         return None
-    found = len(c.differing_pairs())
-    shown = c.pairs[: max(_SHOWN, min(found, _MOST))] if found else c.pairs[:0]
-    level = c.column_alpha()
-    table = findings_table(
-        shown, alpha=level, reject=found > 0, smallest=c.min_pvalue, what="Pairs of columns", one="pair"
-    )
-    rows = () if table is None else table.rows
+    found = table.strong_total
+    rows = table.rows[: max(_SHOWN, min(found, _MOST))] if found else ()
     drawn = (
-        _scatters(c, one.columns, names) if row.strong and k < _DRAWN else None
-        for k, (row, one) in enumerate(zip(rows, shown, strict=True))
+        _scatters(c, pair.columns, names) if row.strong and k < _DRAWN else None
+        for k, (row, pair) in enumerate(zip(rows, c.pairs, strict=False))
     )
-    return PicturedTable(
-        section="Which pairs of columns depend on each other differently?",
-        lead=_lead(c, found),
-        title="Pairs of columns",
-        strong_title="Pairs of columns that differ",
-        columns=() if table is None else table.columns,
-        rows=rows,
-        total=len(c.pairs),
-        strong_total=found,
-        anchor="pairs",
-        link="Pairs",
-        shown=_SHOWN,
-        pictures=tuple(drawn),
-    )
-
-
-def _lead(c: Comparison, found: int) -> str:
-    examined, total = f"{len(c.pairs):,} pairs of columns were examined", _count_all_pairs(c)
-    if total > len(c.pairs) >= MAX_PAIRS:
-        examined = f"{len(c.pairs):,} of {total:,} pairs of columns were examined, those that depend most on each other"
-    elif len(c.pairs) == 1:
-        examined = "One pair was examined"
-    if not c.reject():
-        return f"{examined}; since the test as a whole does not reject, none is named."
-    if not found:
-        return f"{examined}; none is shown to differ."
-    return (
-        "Two columns may each have the same distribution in both samples and still depend on each other differently. "
-        f"{examined}: {found:,} {'differs' if found == 1 else 'differ'}. The p-values hold for all pairs together; "
-        f"pairs are named up to p = {c.column_alpha():.3g}, as columns have the other half of the level."
-    )
-
-
-def _count_all_pairs(c: Comparison) -> int:
-    """Number of pairs of numeric and boolean columns; categories and indicators of missing values form no pairs."""
-    count = sum(one.kind != "share" or (len(one.values) == 1 and "missing" not in one.values) for one in c.columns)
-    return count * (count - 1) // 2
+    return PicturedTable(**vars(table) | {"rows": rows, "shown": _SHOWN, "pictures": tuple(drawn)})
 
 
 def _scatters(c: Comparison, columns: tuple[str, ...], names: tuple[str, str]) -> Markup | None:

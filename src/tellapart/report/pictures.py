@@ -40,10 +40,9 @@ def pixel_weights(weights: Weights) -> Array | None:
 
     The square root of its share of the largest weight, so that one large weight does not hide all others.
     """
-    if weights.image_shape is None:
+    values = weights.pixels
+    if values is None:
         return None
-    height, width = weights.image_shape[:2]
-    values = np.asarray(weights.values, float).reshape(height, width, -1).sum(-1)
     return np.asarray(np.sqrt(values / values.max() if values.max() > 0 else values))
 
 

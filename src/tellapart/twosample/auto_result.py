@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import torch
 
-from .._util.view import Block, Detail, Facts, Figure, Headline, TableBlock, View, notes
+from .._util.numbers import percent
+from .._util.view import Block, Detail, Facts, Figure, Headline, PixelMap, TableBlock, Tile, View, notes
 from ..omnibus import tie_adjusted_threshold
+from ..omnibus.families.pairs import MAX_PAIRS
 from ..stats.pvalues import critical_value, rejects
+from .figures import null_figure
 from .findings import Findings
-from .result import Result
-from .views import families_table, findings_table, null_figure
+from .pixels import map_pixels
+from .result import TestOutcome
+from .views import distinct_names, explain_pvalue, families_table, findings_table, headline, pvalue_tile
 
 
 @dataclass(frozen=True)
@@ -26,7 +29,7 @@ class FamilyResult:
 
 
 @dataclass(frozen=True, eq=False)
-class AutoResult(Result):
+class AutoResult(TestOutcome):
     """What `two_sample_test` and `k_sample_test` have in common. Unpacks as ``statistic, pvalue = result``."""
 
     statistic: float
@@ -46,14 +49,6 @@ class AutoResult(Result):
     statistic_name: str = "score"
     permuted_unit: str = "rows"
     image_shape: tuple[int, ...] | None = None
-
-    def __iter__(self) -> Iterator[float]:
-        return iter((self.statistic, self.pvalue))
-
-    @property
-    def permutations(self) -> int:
-        """How many labellings the observed one was compared with."""
-        return len(self.null_distribution)
 
     @property
     def strongest_statistic(self) -> str:
@@ -104,8 +99,8 @@ class AutoResult(Result):
             notes(self.notes, prefix="Note: "),
             *self._between(alpha),
             families_table(self.families, self.min_pvalue),
-            self._columns_table(alpha),
-            self._pairs_table(alpha),
+            self.columns_table(alpha),
+            self.pairs_table(alpha) if self.differing_pairs(alpha) else None,
             *self._method(alpha),
         )
 
@@ -123,26 +118,39 @@ class AutoResult(Result):
         )
 
     def _headline(self, alpha: float) -> Headline:
-        raise NotImplementedError
-
-    @property
-    def _samples(self) -> str:
-        """One sentence: the samples with their sizes."""
         rows = ", ".join(f"{name} ({size:,} rows)" for name, size in zip(self.names, self.sizes, strict=True))
         unit = "" if self.permuted_unit == "rows" else f", permutations of {self.permuted_unit}"
-        return f"{rows}; exact test{unit}."
+        return headline(
+            self,
+            alpha,
+            title=self._title,
+            samples=distinct_names(self.names) if len(self.names) == 2 else (),
+            sentences=(f"{rows}; exact test{unit}.",),
+            explanation=explain_pvalue(self, self.permuted_unit, alpha),
+            tiles=(pvalue_tile(self), *self._tiles(alpha)),
+        )
+
+    @property
+    def _title(self) -> str:
+        """The title of a page, if that is not made of the names of two samples."""
+        return ""
+
+    def _tiles(self, alpha: float) -> tuple[Tile, ...]:
+        """Key numbers of a page, after the p-value."""
+        raise NotImplementedError
 
     def _between(self, alpha: float) -> tuple[Block, ...]:
         """Blocks about two samples at a time."""
         return ()
 
-    def _columns_table(self, alpha: float) -> TableBlock | None:
-        level = self.column_alpha(alpha)
+    def columns_table(self, alpha: float = 0.05) -> TableBlock | None:
+        """All columns, those that differ strong; None if there are none."""
         return findings_table(
             self.columns,
-            alpha=level,
+            alpha=self.column_alpha(alpha),
             reject=self.reject(alpha),
             smallest=self.min_pvalue,
+            what="Columns" if not self.columns or self.columns[0].pixel is None else "Pixels",
             section="Which columns differ?",
             link="Columns",
             lead=self._columns_lead(alpha),
@@ -150,28 +158,73 @@ class AutoResult(Result):
         )
 
     def _columns_lead(self, alpha: float) -> str:
+        total, found, level = len(self.columns), len(self.differing_columns(alpha)), self.column_alpha(alpha)
         if not self.reject(alpha):
             return "Since the test as a whole does not reject, no column is named. What the table shows may be chance."
-        return (
-            "Adjusted p-values hold for all columns together: the probability that any column is named that does not "
-            f"differ is at most {alpha:g}, pairs included. Columns are named up to p = {self.column_alpha(alpha):.3g}."
+        if not found:
+            return (
+                f"No column is shown to differ by itself (adjusted p ≤ {level:.3g}): the samples may differ in the "
+                "dependence between columns, or in several columns whose individual evidence is too weak."
+            )
+        verb = "differs by itself" if found == 1 else "differ by themselves"
+        count = "The column differs." if total == found == 1 else f"{found:,} of {total:,} columns {verb}."
+        text = (
+            f"{count} The adjusted p-values hold for all columns together: the probability that any column is named "
+            f"that does not differ is at most {percent(alpha)}, pairs included. Columns are named up to "
+            f"p = {level:.3g}."
         )
+        if len(self.names) > 2:
+            return text
+        first, second = distinct_names(self.names)
+        return f"{text} Effects say how {second} differs from {first}."
 
-    def _pairs_table(self, alpha: float) -> TableBlock | None:
-        found = self.differing_pairs(alpha)
+    def pairs_table(self, alpha: float = 0.05) -> TableBlock | None:
+        """All pairs of columns, those that differ strong; None if there are none."""
         return findings_table(
-            self.pairs if found else [],
+            self.pairs,
             alpha=alpha / 2,
-            reject=True,
+            reject=len(self.differing_pairs(alpha)) > 0,
             smallest=self.min_pvalue,
             what="Pairs of columns",
             one="pair",
-            section="Which pairs of columns differ?",
+            instead="",
+            section="Which pairs of columns depend on each other differently?",
             link="Pairs",
-            lead="Two columns may each have the same distribution in all samples and still depend on each other "
-            "differently. The p-values hold for all pairs together.",
+            lead=self._pairs_lead(alpha),
             anchor="pairs",
         )
+
+    def _pairs_lead(self, alpha: float) -> str:
+        count, found, total = len(self.pairs), len(self.differing_pairs(alpha)), self._count_all_pairs()
+        examined = f"{count:,} pairs of columns were examined"
+        if total > count >= MAX_PAIRS:
+            examined = f"{count:,} of {total:,} pairs of columns were examined, those that depend most on each other"
+        elif count == 1:
+            examined = "One pair was examined"
+        if not self.reject(alpha):
+            return f"{examined}; since the test as a whole does not reject, none is named."
+        if not found:
+            return f"{examined}; none is shown to differ."
+        samples = "both samples" if len(self.names) == 2 else "all samples"
+        return (
+            f"Two columns may each have the same distribution in {samples} and still depend on each other differently. "
+            f"{examined}: {found:,} {'differs' if found == 1 else 'differ'}. The p-values hold for all pairs together; "
+            f"pairs are named up to p = {alpha / 2:.3g}, as columns have the other half of the level."
+        )
+
+    def _count_all_pairs(self) -> int:
+        """Number of pairs of numeric and boolean columns; categories and indicators of missing values form no pairs."""
+        count = sum(
+            column.kind != "share" or (len(column.values) == 1 and "missing" not in column.values)
+            for column in self.columns
+        )
+        return count * (count - 1) // 2
+
+    def pixel_map(self, alpha: float = 0.05) -> PixelMap | None:
+        """The effects of pixels as an image; None if the columns are not pixels."""
+        label = "effect" if len(self.names) > 2 else f"brighter in {distinct_names(self.names)[1]}, SD"
+        level, reject = self.column_alpha(alpha), self.reject(alpha)
+        return map_pixels(self.columns, level, reject=reject, image_shape=self.image_shape, label=label)
 
     def _method(self, alpha: float) -> tuple[Figure, Facts]:
         figure = replace(

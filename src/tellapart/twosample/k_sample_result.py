@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from .._util.numbers import p_sentence, p_text
+from .._util.numbers import p_sentence
 from .._util.view import Block, BlockColumn, Detail, Headline, Row, TableBlock, Tile, View
 from ..stats.pvalues import rejects
 from .auto_result import AutoResult
 from .result import Displayed
 from .two_sample_result import TwoSampleResult
-from .views import explain_pvalue, pairwise_matrix, smallest_remark, verdict
+from .views import pairwise_matrix
 
 #: Columns that a page lists for two of several samples, and pairs of samples.
 _LISTED, _PAIRS_LISTED = 3, 100
@@ -54,41 +54,20 @@ class KSampleResult(AutoResult):
         pairwise = [{"names": one.names, "pvalue": one.pvalue, "test": one.test} for one in self.pairwise]
         return {**super()._json_fields(), "pairwise": pairwise}
 
-    def _headline(self, alpha: float) -> Headline:
-        differ = self.reject(alpha)
-        differing = [one for one in self.pairwise if rejects(one.pvalue, alpha)]
+    @property
+    def _title(self) -> str:
+        return f"{len(self.names)} samples" if self.by is None else f"{len(self.names)} groups by {self.by}"
+
+    def _tiles(self, alpha: float) -> tuple[Tile, ...]:
         rows = " to ".join(f"{size:,}" for size in sorted({min(self.sizes), max(self.sizes)}))
+        tiles = [Tile("Samples", f"{len(self.names):,}", f"{rows} rows each")]
+        if self.pairwise:
+            differing = sum(rejects(pair.pvalue, alpha) for pair in self.pairwise)
+            count = f"{differing} of {len(self.pairwise)}"
+            tiles.append(Tile("Pairs of samples", count, f"differ at level {alpha:g}"))
         pairs = f"and {len(self.differing_pairs(alpha))} of {len(self.pairs)} pairs of columns" if self.pairs else ""
-        return Headline(
-            title=f"{len(self.names)} samples" if self.by is None else f"{len(self.names)} groups by {self.by}",
-            text=verdict(differ, alpha),
-            evidence=f"{p_sentence(self.pvalue, self.min_pvalue)}, {self.permutations:,} permutations",
-            positive=differ,
-            sentences=(self._samples,),
-            explanation=explain_pvalue(
-                self.pvalue, self.min_pvalue, self.permutations, self.permuted_unit, differ, alpha
-            ),
-            tiles=(
-                Tile(
-                    "p-value",
-                    p_text(self.pvalue, self.min_pvalue),
-                    smallest_remark(self.pvalue, self.min_pvalue, self.permutations),
-                ),
-                Tile("Samples", f"{len(self.names):,}", f"{rows} rows each"),
-                *(
-                    [
-                        Tile(
-                            "Pairs of samples",
-                            f"{len(differing)} of {len(self.pairwise)}",
-                            f"differ at level {alpha:g}",
-                        )
-                    ]
-                    if self.pairwise
-                    else []
-                ),
-                Tile("Columns that differ", f"{len(self.differing_columns(alpha))} of {len(self.columns)}", pairs),
-            ),
-        )
+        columns = f"{len(self.differing_columns(alpha))} of {len(self.columns)}"
+        return (*tiles, Tile("Columns that differ", columns, pairs))
 
     def _between(self, alpha: float) -> tuple[Block, ...]:
         if not self.pairwise:

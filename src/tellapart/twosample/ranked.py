@@ -32,8 +32,9 @@ from .._util.view import (
 )
 from ..kernels import Kernel
 from ..stats.pvalues import check_level, rejects
+from .figures import witness_figure
 from .result import Result
-from .views import evidence_share, witness_figure
+from .views import evidence_share
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 

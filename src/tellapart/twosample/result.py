@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -119,6 +119,38 @@ class Result(Displayed):
         from ..report import write
 
         write(self, path, command, alpha=alpha)
+
+
+class TestOutcome(Result):
+    """The outcome of a test with a null distribution. Unpacks as ``statistic, pvalue = result``."""
+
+    __test__ = False  # not a test case, although pytest would collect a class of this name
+
+    if TYPE_CHECKING:  # fields of some subclasses, computed by others
+
+        @property
+        def statistic(self) -> float:
+            """The statistic of the test."""
+
+        @property
+        def pvalue(self) -> float:
+            """The p-value."""
+
+        @property
+        def min_pvalue(self) -> float:
+            """The smallest attainable p-value."""
+
+        @property
+        def null_distribution(self) -> np.ndarray[Any, Any]:
+            """The statistic under the null hypothesis."""
+
+    def __iter__(self) -> Iterator[float]:
+        return iter((self.statistic, self.pvalue))
+
+    @property
+    def permutations(self) -> int:
+        """Number of draws in the null distribution."""
+        return len(self.null_distribution)
 
 
 def check_own_level(alpha: float | None, own: float, maker: str) -> None:

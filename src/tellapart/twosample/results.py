@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,12 +15,13 @@ from ..kernels import Kernel
 from ..learning import History
 from ..learning.splits import Split
 from ..stats.pvalues import COMBINATIONS, critical_value
-from .result import Displayed, Result
-from .views import explain_pvalue, headline, interpret, null_figure
+from .figures import null_figure
+from .result import Displayed, TestOutcome
+from .views import explain_pvalue, headline, interpret
 
 
 @dataclass(frozen=True, eq=False)
-class TestResult(Result):
+class TestResult(TestOutcome):
     """The outcome of `mmd_test` or `witness_test`. Unpacks as ``statistic, pvalue = result``.
 
     Attributes
@@ -65,19 +65,11 @@ class TestResult(Result):
     statistic_name: str = "MMD²"
     notes: tuple[str, ...] = ()
 
-    def __iter__(self) -> Iterator[float]:
-        return iter((self.statistic, self.pvalue))
-
     @property
     def bandwidth(self) -> float | None:
         """The bandwidth of the kernel (of a witness, of the kernel that it is made of), where it has one."""
         kernel = self.kernel if self.kernel.witness_function is None else getattr(self.kernel, "kernel", None)
         return getattr(kernel, "bandwidth", None)
-
-    @property
-    def permutations(self) -> int:
-        """How many draws the null distribution has."""
-        return len(self.null_distribution)
 
     def threshold(self, alpha: float = 0.05) -> float:
         """What the statistic must exceed for the test to reject at level ``alpha``; infinite with too few draws."""
@@ -91,13 +83,10 @@ class TestResult(Result):
         alpha = 0.05 if alpha is None else alpha
         differ = self.reject(alpha)
         # Labels: a design may permute them by groups, or within strata.
-        explanation = explain_pvalue(self.pvalue, self.min_pvalue, self.permutations, "labels", differ, alpha)
+        explanation = explain_pvalue(self, "labels", alpha)
         return View.of(
             headline(
-                self.pvalue,
-                self.min_pvalue,
-                self.permutations,
-                differ,
+                self,
                 alpha,
                 draws="permutations" if self.exact else "draws",
                 title=f"{self.m:,} and {self.n:,} rows",
@@ -167,7 +156,7 @@ class SplitResult(Displayed):
 
 
 @dataclass(frozen=True, eq=False)
-class LearnedTest(Result):
+class LearnedTest(TestOutcome):
     """The outcome of `learned_test`. Unpacks as ``statistic, pvalue = result``.
 
     Attributes
@@ -195,9 +184,6 @@ class LearnedTest(Result):
     seed: int
     seconds: float
     notes: tuple[str, ...] = ()
-
-    def __iter__(self) -> Iterator[float]:
-        return iter((self.statistic, self.pvalue))
 
     @property
     def min_pvalue(self) -> float:
@@ -251,7 +237,7 @@ class LearnedTest(Result):
     def view(self, alpha: float | None = None) -> View:
         """The result as blocks of plain data, which summaries, cards, pages and plots are rendered from."""
         alpha = 0.05 if alpha is None else alpha
-        half, count, differ = self.leading, len(self.halves), self.reject(alpha)
+        half, count = self.leading, len(self.halves)
         items = [*half.test._facts()]
         items.append(("learned from", f"{len(half.split.train_x):,} + {len(half.split.train_y):,} other rows"))
         if count > 1:
@@ -259,13 +245,10 @@ class LearnedTest(Result):
             items.append(("swapped halves", f"p = {pvalues}, combined by {self.combination}"))
         return View.of(
             headline(
-                self.pvalue,
-                self.min_pvalue,
-                half.test.permutations,
-                differ,
+                self,
                 alpha,
                 title="A learned kernel",
-                explanation=interpret(differ, alpha, self.exact),
+                explanation=interpret(self.reject(alpha), alpha, self.exact),
             ),
             notes(self.notes, prefix="Note: "),
             Facts(items=tuple(items), section="The test"),

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from .._util.numbers import p_text
-from .._util.view import Headline, Tile
+from .._util.view import Tile
 from .auto_result import AutoResult
-from .views import distinct_names, explain_pvalue, headline, smallest_remark
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,34 +54,13 @@ class TwoSampleResult(AutoResult):
     def _json_fields(self) -> dict[str, Any]:
         return {**super()._json_fields(), "m": self.m, "n": self.n}
 
-    def _headline(self, alpha: float) -> Headline:
-        differ, found = self.reject(alpha), len(self.differing_columns(alpha))
-        return headline(
-            self.pvalue,
-            self.min_pvalue,
-            self.permutations,
-            differ,
-            alpha,
-            samples=distinct_names(self.names),
-            sentences=(self._samples,),
-            explanation=explain_pvalue(
-                self.pvalue, self.min_pvalue, self.permutations, self.permuted_unit, differ, alpha
-            ),
-            tiles=(
-                Tile(
-                    "p-value",
-                    p_text(self.pvalue, self.min_pvalue),
-                    smallest_remark(self.pvalue, self.min_pvalue, self.permutations),
-                ),
-                Tile("Columns that differ", f"{found:,} of {len(self.columns):,}", f"at level {alpha:g} together"),
-                *(
-                    [Tile("Pairs that differ", f"{len(self.differing_pairs(alpha)):,} of {len(self.pairs):,}")]
-                    if self.pairs
-                    else []
-                ),
-                Tile("Rows", f"{self.m:,} + {self.n:,}", "all of them tested"),
-            ),
-        )
+    def _tiles(self, alpha: float) -> tuple[Tile, ...]:
+        columns, pairs = len(self.differing_columns(alpha)), len(self.differing_pairs(alpha))
+        count = f"{columns:,} of {len(self.columns):,}"
+        tiles = [Tile("Columns that differ", count, f"at level {alpha:g} together")]
+        if self.pairs:
+            tiles.append(Tile("Pairs that differ", f"{pairs:,} of {len(self.pairs):,}"))
+        return (*tiles, Tile("Rows", f"{self.m:,} + {self.n:,}", "all of them tested"))
 
     def __repr__(self) -> str:
         at_floor = " (the smallest possible)" if self.pvalue <= self.min_pvalue * (1 + 1e-9) else ""

@@ -1,28 +1,23 @@
-"""Blocks that the views of several results have in common."""
+"""Blocks that the views of several results have in common: answers, tables of findings, matrices of p-values."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
-
-from .._util.bins import bin_edges, range_of_null, shared_edges, shares_in
 from .._util.numbers import is_smallest, number, p_sentence, p_text, percent, signed
 from .._util.view import (
-    Axis,
     BlockColumn,
     Cell,
     Detail,
     EffectBar,
-    Figure,
     Headline,
     Matrix,
     MatrixCell,
     Row,
-    Series,
     TableBlock,
+    Tile,
 )
 from ..omnibus import FAMILIES as FAMILY_CLASSES
 from ..stats.pvalues import rejects
@@ -31,16 +26,18 @@ if TYPE_CHECKING:
     from .auto_result import FamilyResult
     from .findings import Finding
 
-Array: TypeAlias = "np.ndarray[Any, Any]"
-
 #: Descriptions of the families of statistics.
 FAMILIES = {family.name: family.description for family in FAMILY_CLASSES}
-#: What an effect is measured in, and what differs, by the kind of a finding.
-UNITS = {"location": "SD", "shape": "SD", "scale": "times the SD", "share": "points", "dependence": "correlation"}
+#: For each kind of finding, the unit of the effect as it is written, and what its value measures.
+MEASURES = {
+    "location": ("SD", "difference of means, SD"),
+    "shape": ("SD", "difference of means, SD"),
+    "scale": ("times the SD", "log ratio of SDs"),
+    "share": ("points", "difference of shares"),
+    "dependence": ("correlation", "difference of correlations"),
+}
 #: Columns or pairs that a page lists.
 MOST_FINDINGS = 500
-#: Maximum number of points of a ROC curve.
-_CUTS = 2_000
 _APPROXIMATE = (
     "Approximate, and for each column by itself. Where a sample has few rows and skewed values it is too short: of "
     "lognormal values with 200 rows against 15, 90 % of the intervals cover the effect."
@@ -67,34 +64,44 @@ def distinct_names(names: Sequence[str]) -> tuple[str, str]:
     return (first, second) if first != second else (f"{first} (X)", f"{second} (Y)")
 
 
-def headline(
-    pvalue: float,
-    smallest: float,
-    permutations: int,
-    differ: bool,
-    alpha: float,
-    *,
-    draws: str = "permutations",
-    **others: Any,
-) -> Headline:
+class Tested(Protocol):
+    """A result with a p-value from a null distribution."""
+
+    @property
+    def pvalue(self) -> float:
+        """The p-value."""
+
+    @property
+    def min_pvalue(self) -> float:
+        """The smallest attainable p-value."""
+
+    @property
+    def permutations(self) -> int:
+        """Number of draws in the null distribution."""
+
+    def reject(self, alpha: float = 0.05) -> bool:
+        """Whether the test rejects at level ``alpha``."""
+
+
+def headline(result: Tested, alpha: float, *, draws: str = "permutations", **others: Any) -> Headline:
     """The answer of a test; ``draws`` says what its null distribution consists of."""
+    differ = result.reject(alpha)
     return Headline(
         text=verdict(differ, alpha),
-        evidence=f"{p_sentence(pvalue, smallest)}, {permutations:,} {draws}",
+        evidence=f"{p_sentence(result.pvalue, result.min_pvalue)}, {result.permutations:,} {draws}",
         positive=differ,
         **others,
     )
 
 
-def explain_pvalue(pvalue: float, smallest: float, permutations: int, unit: str, differ: bool, alpha: float) -> str:
+def explain_pvalue(result: Tested, unit: str, alpha: float) -> str:
     """What the p-value of a permutation test means."""
-    reach = round(pvalue * (permutations + 1)) - 1
+    reach = round(result.pvalue * (result.permutations + 1)) - 1
     look = "none looks" if not reach else "1 looks" if reach == 1 else f"{reach:,} look"
-    text = (
-        f"{p_sentence(pvalue, smallest)}: of {permutations:,} random permutations of the {unit}, {look} as different "
-        "as the samples do."
+    return (
+        f"{p_sentence(result.pvalue, result.min_pvalue)}: of {result.permutations:,} random permutations of the "
+        f"{unit}, {look} as different as the samples do. {interpret(result.reject(alpha), alpha)}"
     )
-    return f"{text} {interpret(differ, alpha)}"
 
 
 def interpret(differ: bool, alpha: float, exact: bool = True) -> str:
@@ -105,9 +112,11 @@ def interpret(differ: bool, alpha: float, exact: bool = True) -> str:
     return "That is no evidence of a difference; nor does it prove that there is none."
 
 
-def smallest_remark(pvalue: float, smallest: float, permutations: int) -> str:
-    """The remark below a p-value on a page."""
-    return "the smallest attainable" if is_smallest(pvalue, smallest) else f"{permutations:,} permutations"
+def pvalue_tile(result: Tested) -> Tile:
+    """The p-value as a key number of a page."""
+    smallest = is_smallest(result.pvalue, result.min_pvalue)
+    remark = "the smallest attainable" if smallest else f"{result.permutations:,} permutations"
+    return Tile("p-value", p_text(result.pvalue, result.min_pvalue), remark)
 
 
 def families_table(families: Mapping[str, FamilyResult], smallest: float) -> TableBlock | None:
@@ -159,7 +168,7 @@ def findings_table(
     reach: dict[str, float] = {}
     for finding in shown:
         ends = [abs(end) for end in (finding.effect, *interval_of(finding)) if math.isfinite(end)]
-        unit = UNITS.get(finding.kind, "")
+        unit = _measure(finding)[0]
         reach[unit] = max([reach.get(unit, 0.0), *ends])
     strong = sum(rejects(finding.pvalue, alpha) for finding in findings) if reject else 0
     looked = f"{what}: {len(findings):,} were examined; none is named, since the test does not reject."
@@ -185,11 +194,11 @@ def findings_table(
 def _row(finding: Finding, alpha: float, reject: bool, smallest: float, reach: Mapping[str, float]) -> Row:
     low, high = interval_of(finding)
     known = math.isfinite(low) and math.isfinite(high)
-    unit = UNITS.get(finding.kind, "")
+    unit, measure = _measure(finding)
     bar = None
-    if math.isfinite(finding.effect) and reach[unit] > 0:
-        ends = (finding.effect, low if known else finding.effect, high if known else finding.effect)
-        bar = EffectBar(*(50 + 48 * value / reach[unit] for value in ends))
+    if math.isfinite(finding.effect):
+        ends = (low, high) if known else (finding.effect, finding.effect)
+        bar = EffectBar(finding.kind, measure, finding.effect, *ends, reach[unit])
     interval = f"{effect_text(finding.kind, low)} to {effect_text(finding.kind, high)}" if known else ""
     return Row.of(
         Cell(finding.name, finding.name),
@@ -204,6 +213,10 @@ def _row(finding: Finding, alpha: float, reject: bool, smallest: float, reach: M
         Cell(p_text(finding.pvalue, smallest), f"unadjusted p = {number(finding.pvalue_unadjusted)}", finding.pvalue),
         strong=reject and rejects(finding.pvalue, alpha),
     )
+
+
+def _measure(finding: Finding) -> tuple[str, str]:
+    return MEASURES.get(finding.kind, ("", "effect"))
 
 
 def effect_text(kind: str, effect: float) -> str:
@@ -253,131 +266,4 @@ def pairwise_matrix(
         columns=tuple(columns),
         cells=tuple(tuple(cell(a, b) for b in names) for a in names),
         **others,
-    )
-
-
-def null_figure(
-    draws: Array,
-    statistic: float,
-    threshold: float,
-    pvalue: float,
-    *,
-    name: str,
-    alpha: float,
-    unit: str | None,
-    bins: int | None = None,
-    remark: str = "",
-) -> Figure:
-    """The statistic and its null distribution.
-
-    Parameters
-    ----------
-    draws : array
-        The null distribution.
-    statistic, threshold, pvalue : float
-        The observed statistic, what it must exceed to be significant at level `alpha`, and its p-value.
-    name : str
-        What the statistic is called.
-    alpha : float
-        The level of the threshold.
-    unit : str or None
-        What was permuted: rows, pairs, groups, …; None for draws that are not permutations.
-    bins : int, optional
-        The number of bins. By default it depends on the number of draws.
-    remark : str
-        What the caption ends with.
-    """
-    draws = np.asarray(draws, float)
-    low, high, beyond = range_of_null(draws, threshold, statistic)
-    counts, edges = np.histogram(draws, bins=bin_edges(draws) if bins is None else bins)
-    reach = round(pvalue * (len(draws) + 1)) - 1
-    observed = f"observed {number(statistic)}{', far beyond' if beyond else ''}"
-    what = "draws" if unit is None else "permutations"
-    hints = (
-        f"{number(a)} to {number(b)}: {count} {what}" for a, b, count in zip(edges[:-1], edges[1:], counts, strict=True)
-    )
-    series = [Series("steps", "null", what, tuple(edges.tolist()), tuple(counts.tolist()), tuple(hints))]
-    if math.isfinite(threshold):
-        series.append(Series("rule", "limit", f"threshold at level {alpha:g}", (float(threshold),)))
-    series.append(Series("rule", "estimate", observed, (float(statistic),)))
-    gray = (
-        f"{len(draws):,} draws of the {name} from its approximate distribution if the samples do not differ."
-        if unit is None
-        else f"the {name} of {len(draws):,} random permutations of the {unit}, that is, if it did not matter which "
-        "sample a row belongs to."
-    )
-    caption = f"Gray: {gray} {f'{reach:,}' if reach else 'None'} of them reached the observed value."
-    if beyond:
-        caption += " It is so large that the axis ends before it." if statistic > high else " The axis begins after it."
-    return Figure(
-        title="Could it be chance?",
-        x=Axis(f"{name}, which has no unit" if name == "score" else name, low, high),
-        y=Axis(what, 0.0, float(counts.max()) * 1.05),
-        series=tuple(series),
-        caption=f"{caption} {remark}".rstrip(),
-        description=f"Null distribution; observed {number(statistic)}",
-    )
-
-
-def witness_figure(of_x: Array, of_y: Array, names: Sequence[str], bins: int | None = None, **others: Any) -> Figure:
-    """Histograms of the witness function in two samples.
-
-    Parameters
-    ----------
-    of_x, of_y : array
-        The values of the function.
-    names : sequence of str
-        The names of the samples.
-    bins : int, optional
-        The number of bins. By default it depends on the number of values.
-    **others
-        Further fields of the figure.
-    """
-    of_x, of_y = np.asarray(of_x, float), np.asarray(of_y, float)
-    edges = shared_edges(of_x, of_y, bins)
-    shares = [100 * shares_in(values, edges) for values in (of_x, of_y)]
-    hints = tuple(
-        f"{number(a)} to {number(b)}\n{names[0]}: {p:.1f} %\n{names[1]}: {q:.1f} %"
-        for a, b, p, q in zip(edges[:-1], edges[1:], *shares, strict=True)
-    )
-    means = float(of_x.mean()), float(of_y.mean())
-    return Figure(
-        x=Axis("witness function", float(edges[0]), float(edges[-1])),
-        y=Axis("rows", 0.0, 1.05 * float(max(share.max() for share in shares)), percent=True),
-        series=(
-            Series("steps", "x", names[0], tuple(edges.tolist()), tuple(shares[0].tolist()), hints),
-            Series("steps", "y", names[1], tuple(edges.tolist()), tuple(shares[1].tolist())),
-            Series("rule", "x", "", (means[0],)),
-            Series("rule", "y", "", (means[1],)),
-        ),
-        description=f"Witness function: mean {number(means[0])} in {names[0]} and {number(means[1])} in {names[1]}",
-        **others,
-    )
-
-
-def roc_figure(of_x: Array, of_y: Array, names: Sequence[str], area: str) -> Figure:
-    """The ROC curve of the witness function.
-
-    Parameters
-    ----------
-    of_x, of_y : array
-        The values of the function.
-    names : sequence of str
-        The names of the samples.
-    area : str
-        The area under the curve, for the legend.
-    """
-    of_x, of_y = np.asarray(of_x, float), np.asarray(of_y, float)
-    cuts = np.unique(np.concatenate([of_x, of_y]))[::-1]
-    if len(cuts) > _CUTS:
-        cuts = cuts[np.linspace(0, len(cuts) - 1, _CUTS).astype(int)]
-    hits, alarms = (1 - np.searchsorted(np.sort(values), cuts, "left") / len(values) for values in (of_x, of_y))
-    return Figure(
-        x=Axis(f"share of {names[1]} above the cut", 0.0, 1.0),
-        y=Axis(f"share of {names[0]} above the cut", 0.0, 1.0),
-        series=(
-            Series("line", "limit", "", (0.0, 1.0), (0.0, 1.0)),
-            Series("line", "estimate", area, (0.0, *alarms.tolist(), 1.0), (0.0, *hits.tolist(), 1.0)),
-        ),
-        description=f"ROC curve of the witness function: {area}",
     )

@@ -1,4 +1,4 @@
-"""Which picture says most about a result."""
+"""Which plot says most about a result."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ...twosample.planning import PlanResult
 from ...twosample.ranked import RankResult
 from ...twosample.results import LearnedTest, SplitResult, TestResult
 from .decisions import equivalence, null_distribution, power
-from .effects import columns, columns_of, pairs, pixel_map, pixels_of
+from .effects import columns, find_pixels, pairs, pixel_map
 from .several import k_samples, monitor, ranking
 from .witnesses import weights
 
@@ -25,40 +25,40 @@ if TYPE_CHECKING:
 
 
 def plot(result: Any, *, ax: Axes | None = None, **options: Any) -> Axes:
-    """The picture that says most about a result.
+    """Draw the plot that says most about a result.
 
-    Tests: the null distribution. Automatic tests, findings and comparisons: columns with their effects, or for images a
-    map of pixels. Several samples: each two of them.
+    Tests with a kernel: the null distribution. Default tests, findings and comparisons: columns with their effects, or
+    a map of pixels for images. Several samples: p-values of each two of them.
     """
-    for kind, draw in _PICTURES:
-        if isinstance(result, kind):
+    for result_class, draw in _PLOTS:
+        if isinstance(result, result_class):
             return draw(result, ax=ax, **options)
-    raise InputTypeError("no-plot", f"There is no picture of {type(result).__name__}.")
+    raise InputTypeError("no-plot", f"There is no plot of {type(result).__name__}.")
 
 
 def _findings(result: Any, *, ax: Axes | None, **options: Any) -> Axes:
-    found = columns_of(result)
-    if found and found[0].kind == "dependence":
-        return pairs(found, ax=ax, **options)
-    if not found and isinstance(result, Comparison) and result.weights is not None:
+    if isinstance(result, Finding):
+        return (pairs if result.kind == "dependence" else columns)(result, ax=ax, **options)
+    findings = result if isinstance(result, Findings) else result.columns
+    if not findings and isinstance(result, Comparison) and result.weights is not None:
         return weights(result, ax=ax, **options)
-    if not found and not isinstance(result, Findings):
+    if not findings and not isinstance(result, Findings):
         return null_distribution(result, ax=ax, **options)
-    return (columns if pixels_of(result, 0.05) is None else pixel_map)(result, ax=ax, **options)
+    return (columns if find_pixels(result) is None else pixel_map)(result, ax=ax, **options)
 
 
 def _several(result: KSampleResult, *, ax: Axes | None, **options: Any) -> Axes:
     return (k_samples if result.pairwise else _findings)(result, ax=ax, **options)
 
 
-def _one_of_several(result: PairwiseTest, *, ax: Axes | None, **options: Any) -> Axes:
+def _pair(result: PairwiseTest, *, ax: Axes | None, **options: Any) -> Axes:
     return _findings(result.test, ax=ax, **options)
 
 
 #: What `plot` draws for each class of results; the first that fits.
-_PICTURES: tuple[tuple[type[Any], Callable[..., Axes]], ...] = (
+_PLOTS: tuple[tuple[type[Any], Callable[..., Axes]], ...] = (
     (KSampleResult, _several),
-    (PairwiseTest, _one_of_several),
+    (PairwiseTest, _pair),
     (AutoResult, _findings),
     (Findings, _findings),
     (Finding, _findings),

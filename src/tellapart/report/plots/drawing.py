@@ -8,26 +8,26 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..._util.view import Figure, Matrix, Role, Series
-from .axes import ACCENT, GREY, X_COLOUR, Y_COLOUR, far_arrow, finish, new_axes, plain
+from .axes import ACCENT, GRAY, X_COLOR, Y_COLOR, draw_arrow, finish, new_axes, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: The color of each role.
 COLORS: dict[Role, str] = {
-    "x": X_COLOUR,
-    "y": Y_COLOUR,
-    "null": GREY,
+    "x": X_COLOR,
+    "y": Y_COLOR,
+    "null": GRAY,
     "estimate": ACCENT,
     "limit": "0.45",
-    "alarm": Y_COLOUR,
-    "quiet": X_COLOUR,
-    "training": GREY,
+    "alarm": Y_COLOR,
+    "quiet": X_COLOR,
+    "training": GRAY,
     "validation": ACCENT,
-    "line0": X_COLOUR,
-    "line1": Y_COLOUR,
+    "line0": X_COLOR,
+    "line1": Y_COLOR,
     "line2": ACCENT,
-    "line3": GREY,
+    "line3": GRAY,
 }
 #: Positions that are named on an axis.
 _NAMED = 6
@@ -90,4 +90,4 @@ def _draw(ax: Axes, figure: Figure, series: Series) -> None:
         main = series.role == "estimate"
         ax.axvline(series.x[0], color=color, ls="-" if main else "--", lw=2 if main else 1.2, label=label)
     else:
-        far_arrow(ax, color, series.name, series.x[0] < figure.x.low)
+        draw_arrow(ax, color, series.name, series.x[0] < figure.x.low)

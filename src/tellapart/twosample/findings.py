@@ -80,17 +80,31 @@ class Finding(Displayed):
 
 
 class Findings(Displayed, Sequence[Finding]):
-    """Columns, or pairs of columns, by their adjusted p-values: what differs most comes first."""
+    """Columns, or pairs of columns, by their adjusted p-values: what differs most comes first.
+
+    A position, a slice, or a name is an index: ``result.columns[0]``, ``result.columns["age"]``.
+    """
 
     def __init__(self, found: Sequence[Finding] = ()) -> None:
         self._found = tuple(sorted(found, key=lambda one: (one.pvalue, one.pvalue_unadjusted, -one.clarity)))
 
     @overload
-    def __getitem__(self, index: int) -> Finding: ...
+    def __getitem__(self, index: int | str) -> Finding: ...
     @overload
     def __getitem__(self, index: slice) -> Findings: ...
-    def __getitem__(self, index: int | slice) -> Finding | Findings:
-        return Findings(self._found[index]) if isinstance(index, slice) else self._found[index]
+    def __getitem__(self, index: int | str | slice) -> Finding | Findings:
+        if isinstance(index, slice):
+            return Findings(self._found[index])
+        if not isinstance(index, str):
+            return self._found[index]
+        named = [one for one in self._found if one.name == index]
+        if not named:
+            known = ", ".join(map(repr, self.names[:_SHOWN])) or "none"
+            raise KeyError(f"no finding is called {index!r}; the first names are {known}")
+        return named[0]
+
+    def __contains__(self, value: object) -> bool:
+        return value in self.names if isinstance(value, str) else value in self._found
 
     def __len__(self) -> int:
         return len(self._found)

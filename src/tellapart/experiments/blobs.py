@@ -4,7 +4,7 @@
 
 Two grids of 5 × 5 blobs; those of Q are ε times as wide one way as the other. For each ε, many samples of 500 + 500
 points: MMD², t and the permutation test at 30 bandwidths, in one pass each. The power of a choice is the rejection
-rate, over all samples, of the bandwidth chosen. Every ε is written when it is done, and not computed again.
+rate, over all samples, of the bandwidth chosen. The results of each ε are cached.
 """
 
 from __future__ import annotations

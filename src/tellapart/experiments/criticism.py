@@ -5,8 +5,8 @@
 Test images of MNIST against samples of the improved GAN with 1,000 labels (and of GMMN, t-GMMN and feature matching),
 all made black and white. An ARD kernel is learned from 2,000 + 2,000 images and criticises on 2,000 + 2,000 others;
 then it, other learned kernels and the median heuristic are tested on 100 draws from the remaining images, at several
-sizes, since which size tells methods apart depends on how good the model is. A χ² test looks at the digits that a
-classifier sees. Models are trained where they are missing, in the folders of Figure 4; what is done is not done again.
+sizes, because the informative size depends on the quality of the model. A χ² test compares the predicted digits of a
+classifier. Missing models are trained in the folders of Figure 4; results are cached.
 """
 
 from __future__ import annotations

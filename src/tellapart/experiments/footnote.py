@@ -2,9 +2,9 @@
 
     tellapart reproduce footnote [--quick] [--steps N] [--out DIR]
 
-On 8 × 8 digits a generator minimises t while the kernel maximises it, from five seeds: with what was found to keep that
-stable (a penalty on the kernel's slope, and a kernel that learns 20 times as slowly as the generator), without either,
-and without both. What counts is t on held-out digits by a kernel that is not learned.
+On 8 × 8 digits a generator minimises t while the kernel maximises it, from five seeds. Two measures stabilise training:
+a penalty on the slope of the kernel, and a learning rate of the kernel that is 20 times smaller than that of the
+generator. Variants omit either or both. They are evaluated by t on held-out digits, with a fixed kernel.
 """
 
 from __future__ import annotations
@@ -76,9 +76,9 @@ def run_folder(out: Path, name: str, seed: int) -> Path:
 
 
 def summary(runs: list[dict[str, Any]]) -> dict[str, float]:
-    """What runs end with: the mean of t and its error, the lowest and largest, the rarest digit, how many diverged.
+    """Final values of runs: mean of t and its standard error, minimum, maximum, rarest digit, number of diverged runs.
 
-    A run that diverged counts with the last point before; one that has none, with nothing but that it diverged.
+    The last evaluation before divergence is used. A run that diverged before its first evaluation is only counted.
     """
     ended = [one for one in runs if one["step"]]
     last = np.array([one["t"][-1] for one in ended] or [np.nan])

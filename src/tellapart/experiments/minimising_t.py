@@ -2,10 +2,10 @@
 
     tellapart reproduce minimising_t [--quick] [--data mnist] [--steps N] [--out DIR]
 
-Small generators of 8 × 8 digits, each by another loss, optimiser, batch or start, from five seeds; what counts is t
-between 1,000 generated and the held-out digits, with the kernel that all of them have, after equally many steps and
-after equally many seconds of computing. With ``--data mnist``, the paper's generator, a few of the variants, and two
-seeds. Every run is written when it is done, and not computed again.
+Small generators of 8 × 8 digits with different losses, optimisers, batches or starts are trained from five seeds. They
+are evaluated by t between 1,000 generated and the held-out digits, with the same kernel, after equally many steps and
+after equal computing time. ``--data mnist`` uses the generator of the paper, a few of the variants, and two seeds. The
+results of each run are cached.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ AUTOENCODER = 0.3
 def run(
     out: Path, quick: bool = False, steps: int | None = None, data: str = FASHION, progress: bool | None = None
 ) -> dict[str, Any]:
-    """Train or go on, print a table, write ``other_images.json``, ``other_images.png`` and ``.pdf``."""
+    """Train or resume, print a table, write ``other_images.json``, ``other_images.png`` and ``.pdf``."""
     extra("matplotlib")
     out.mkdir(parents=True, exist_ok=True)
     made_by = command("other_images", quick=quick, steps=steps, data=data if data != FASHION else None)

@@ -1,10 +1,10 @@
-"""The whole paper on one page: figure by figure, claim by claim, their number, ours, and the command.
+"""All results of the paper on one page: each claim with its published number, our number and the command.
 
     tellapart reproduce paper [--quick] [--out DIR]
 
-Runs every experiment that takes minutes and is not in DIR yet, and writes ``paper.md`` from the JSON files there, with
-the figures beside it. What takes hours is listed with its command; once that has been run in the same folder, its
-numbers are on the page too. The page in the documentation, ``docs/paper/paper.md``, is such a file.
+Runs the experiments that take minutes and are not in DIR yet, and writes ``paper.md`` from the JSON files there, with
+the figures beside it. Experiments that take hours are listed with their commands; if they have been run in the same
+folder, the page includes their numbers. The page in the documentation, ``docs/paper/paper.md``, is such a file.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ not edit.
 class PaperSection:
     """An experiment on the page: its subject and the claims of the paper.
 
-    ``data`` is given where it is not the usual one, ``figures`` where they are not called as the experiment.
+    ``data`` is the data set if it is not the default; ``figures`` are the names of figures that differ from the
+    experiment's.
     """
 
     name: str

@@ -3,10 +3,9 @@
     tellapart reproduce planted [--quick] [--out DIR]
 
 Two samples of MNIST's training images, one of them with a defect: 30 % of the ones are missing; one column of pixels is
-dead; 5 % of the images are turned by 30 degrees. Each is compared as a user would, by default and with a report, and
-numbers say whether it points to the defect: the share of ones, or of turned images, among exemplars and in clusters,
-and of the column among the pixels that are named. Then two samples without any defect, 200 times: how often is one
-claimed?
+dead; 5 % of the images are rotated by 30 degrees. Samples are compared with the default options and a report. The
+results measure whether the comparison finds the defect: the share of ones, or of rotated images, among exemplars and in
+clusters, and of the column among the named pixels. Pairs of samples without a defect, 200 times, measure the level.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 
 Standard normal against Laplace samples with the same moments, in two dimensions; a Gaussian kernel with the median
 bandwidth; 200 draws from the null distribution. A test is timed from data to p-value, and again with the kernel matrix
-given. Everything is timed in one run and in turns: trust the ratios, not the seconds.
+given. All methods are timed in turns in one run: ratios are more reliable than seconds.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ PAPER = {"one pass": 12.0, "spectral, Shogun": 87.0, "spectral, Python": 182.0, 
 
 
 class Effort(NamedTuple):
-    """Sizes, repeats of fast calls, seconds after which a call is repeated no more, seconds of the longest call."""
+    """Sizes, number of repeated fast calls, time limit for repeating a call, and time limit of a call, in seconds."""
 
     sizes: tuple[int, ...]
     repeats: int
@@ -63,7 +63,7 @@ class Trial(NamedTuple):
 
 
 class Method(NamedTuple):
-    """A test: its name, how its time grows with m, how many N × N matrices it holds, and how it is tried."""
+    """A test: its name, the growth of its time with m, the number of N × N matrices in memory, and how it is run."""
 
     label: str
     order: int

@@ -4,9 +4,9 @@
 
 How many rows the linear-time estimator (blocks of 2), blocks of √m rows, and the quadratic-time estimator need for a
 power of 0.9, on three problems at several sizes of their difference; and the slope of the first two over the last, on
-logarithmic axes. Each has the same kernel, at a bandwidth that suits the problem. The first two are compared with the
-normal quantile, as their authors do; the last is the permutation test. Rows needed are interpolated between sizes on a
-grid; every curve is written when it is done, and not computed again.
+logarithmic axes. All use the same kernel, with a bandwidth that suits the problem. The first two are compared with the
+normal quantile, as their authors do; the last is the permutation test. The required rows are interpolated between sizes
+on a grid; the results of each curve are cached.
 """
 
 from __future__ import annotations

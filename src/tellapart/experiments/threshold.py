@@ -1,11 +1,11 @@
-"""§2 of Sutherland et al. 2017: near the null the whole power should be maximised, not t alone. Does it matter?
+"""§2 of Sutherland et al. 2017: near the null, the power should be maximised instead of t.
 
     tellapart reproduce threshold [--quick] [--out DIR]
 
-The power of the test is about Φ((MMD² - c)/√V): t = MMD²/√V forgets the threshold c, which falls as 1/m. For small
+The power of the test is about Φ((MMD² - c)/√V): t = MMD²/√V neglects the threshold c, which decreases as 1/m. For small
 samples of several problems, and kernels of two families at many bandwidths, the kernel is chosen on one sample by t, by
-the power or by MMD²; what a choice is worth is its rejection rate over all samples. Every problem is written when it is
-done, and not computed again.
+the power or by MMD². A choice is evaluated by its rejection rate over all samples. The results of each problem are
+cached.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Figure 4 (d) of Sutherland et al. 2017: the improved GAN without labels, six runs; and feature matching beside it.
+"""Figure 4 (d) of Sutherland et al. 2017: the improved GAN without labels, and feature matching, six runs each.
 
     tellapart reproduce unlabelled [--quick] [--data mnist] [--steps N] [--out DIR]
 
 The paper says that the improved GAN needs labels and that feature matching with MMD does not. Both are trained without
-any, from six seeds; each run is a row of samples, with the share of each digit that a classifier sees in 2,000. By
-default on 8 × 8 digits, which takes minutes.
+any, from six seeds. Each run is shown as a row of samples, with the share of each digit among 2,000 samples according
+to a classifier. By default 8 × 8 digits are used, which takes minutes.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ RUNS, SAMPLES, SHOWN = 6, 2000, 16
 def run(
     out: Path, quick: bool = False, steps: int | None = None, data: str = "digits", progress: bool | None = None
 ) -> dict[str, Any]:
-    """Train or go on, print a table, write ``unlabelled.json`` and ``.png`` (``unlabelled-mnist.json``, …)."""
+    """Train or resume, print a table, write ``unlabelled.json`` and ``.png`` (``unlabelled-mnist.json``, …)."""
     extra("matplotlib")
     made_by = command("unlabelled", quick=quick, steps=steps, data=data if data != "digits" else None)
     steps = steps or STEPS["quick" if quick else "full"]

@@ -68,7 +68,7 @@ def load(name: str, *, held_out: float = 1 / 6, image_size: tuple[int, int] | No
     held_out
         The share to hold out. MNIST and what is published like it have their own test images.
     image_size
-        Bring the images of a folder or file to this size.
+        Size to which the images of a folder or file are resized.
 
     Examples
     --------

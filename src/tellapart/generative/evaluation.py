@@ -38,7 +38,7 @@ class Evaluation:
     confidence
         Mean probability of the class that the classifier chose. About 0.99 for real digits, lower for other images.
     accuracy
-        The classifier's accuracy on held-out data: what all this is worth.
+        The classifier's accuracy on held-out data, which limits the accuracy of the other numbers.
     """
 
     proportions: list[float]
@@ -68,8 +68,8 @@ class Classifier(nn.Module):
 def load_or_train_classifier(data: Data, folder: Path, *, epochs: int = 8, progress: ProgressLike = None) -> Classifier:
     """Load a classifier of the data from ``folder``, or train it and save it there.
 
-    It is trained with noise on its pixels, so that it does not depend on what no eye would see. The same data give the
-    same classifier: it is an instrument, and what it measures should be comparable.
+    It is trained with noise on its pixels, so that it does not depend on invisible differences. The same data give the
+    same classifier, so that evaluations are comparable.
     """
     if data.labels is None or data.held_out_labels is None:
         raise InputError("no-labels", f"{data.name} has no labels, so that no classifier can be trained on it.")

@@ -59,15 +59,16 @@ class SampleCheck:
     held_out
         Data that the generator is not trained on.
     every
-        After how many steps.
+        Number of steps between comparisons.
     writer
-        A ``SummaryWriter`` of TensorBoard, or whatever has its ``add_scalar``; None to have the numbers returned only.
+        A ``SummaryWriter`` of TensorBoard, or another object with ``add_scalar``; if None, the numbers are only
+        returned.
     rows
         Maximum number of rows of each sample to compare.
     kernel
         By default a sum of Gaussians at 1/8 to 2 median distances of the held-out data, the same at every step.
     tag
-        What the numbers are called: ``held_out/pvalue``, ….
+        Prefix of the names of the scalars: ``held_out/pvalue``, ….
     rng
         For permutations and splits, the same at every step.
 

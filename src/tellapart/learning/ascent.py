@@ -94,8 +94,8 @@ class Ascent:
     def scan(self) -> None:
         """Choose the bandwidth, times powers of 2, with the best score on the training rows.
 
-        Not so small that most points see no other: what such a kernel says hangs on a pair or two, and tests with
-        it are hardly tests, since almost all permutations give the same value.
+        Bandwidths at which most points have no neighbors are excluded. The value of such a kernel depends on very few
+        pairs, and almost all permutations give the same statistic.
         """
         parameter = _bandwidth(self.kernel)
         if parameter is None:

@@ -102,7 +102,7 @@ def bandwidth_grid(samples: Sequence[Points], count: int, rng: RNG) -> Tensor:
 
 @dataclass(frozen=True)
 class Selection:
-    """The bandwidth chosen, the kernel with it, and what was known of every bandwidth.
+    """The chosen bandwidth, the kernel with it, and the scores of all bandwidths.
 
     `table` has an array for each of ``bandwidth``, ``mmd2``, ``variance`` (V+), ``t``, ``replaced`` (whether V was
     below V2) and, for the criteria that compute it, ``power``, ``cv`` or ``ratio``.

@@ -29,9 +29,9 @@ class ImprovedGANSettings(Settings):
     ``momentum`` is its β1. ``convolutional`` puts two convolutions with ``channels`` channels in front of the
     discriminator and at the end of the generator, in the place of ``hidden``: a size for a GPU.
 
-    The discriminator takes data for data with probability 1 - ``smoothing`` (their §3.4). Its weights begin small and
-    have no normalisation, so that noise on hidden layers, which they have too, would drown what passes there: with a
-    deviation of 0.5, or weights of 0.05, all samples were the same after 1,000 steps.
+    The target of the discriminator for data is 1 - ``smoothing`` (their §3.4). Its weights are initially small and not
+    normalised, so that the noise on hidden layers of the original would dominate: with a standard deviation of 0.5, or
+    weights of 0.05, all samples were the same after 1,000 steps.
     """
 
     batch_size: int = 100
@@ -54,7 +54,7 @@ class ImprovedGANSettings(Settings):
 
 
 class ImprovedGAN(Model[ImprovedGANSettings]):
-    """A classifier of data into classes and "generated", with few labels or none; the generator wants to be data.
+    """A classifier of data into classes and "generated", with few labels or none.
 
     With logits l_k for the classes and 0 for "generated", the log odds of being data are log Σ_k exp l_k.
     """

@@ -140,7 +140,7 @@ def small_batches_alarm(r: int, count: int, values: int = 30, decay: float = 0.8
 
     fitted = ta.Reference.fit(draw(1500), rng=r)
     bets, stream, largest = reference.Bets(fitted), fitted.open(draw(count * rows)), 0.0
-    for part in torch.split(stream.rows, rows):
+    for part in np.array_split(stream.rows, count):
         bets.add(replace(stream, rows=part), rng)
         largest = max(largest, bets.evidence)
     return largest >= 1 / 0.05
@@ -304,7 +304,11 @@ def main() -> None:
     with ProcessPoolExecutor(options.processes, multiprocessing.get_context("spawn")) as pool:
         futures = {pool.submit(simulate, key, options.repetitions): key for key in chosen}
         for future in as_completed(futures):
-            rates, seconds = future.result()
+            try:
+                rates, seconds = future.result()
+            except BaseException:
+                pool.shutdown(cancel_futures=True)
+                raise
             done[futures[future]] = {"seconds": round(seconds, 1), "rates": [asdict(rate) for rate in rates]}
             print(*map(show, rates), sep="\n", flush=True)
             if options.out is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -30,11 +30,13 @@ from .._util.view import (
     View,
     notes,
 )
-from ..kernels import Kernel
 from ..stats.pvalues import check_level, rejects
 from .figures import witness_figure
 from .result import Result
 from .views import evidence_share
+
+if TYPE_CHECKING:
+    from ..kernels import Kernel
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 

@@ -62,7 +62,7 @@ def section_large() -> dict[str, float]:
 
 def grid_against_one(null: str, count: int, permutations: int) -> dict[str, float]:
     torch.set_num_threads(1)
-    X, Y = ta.datasets.blobs(500, rng=0)
+    X, Y = map(torch.from_numpy, ta.datasets.blobs(500, rng=0))
     kernels = {"one": Gaussian(1.0).requires_grad_(False), "grid": Grid(np.logspace(-1.7, 1.7, count).tolist())}
 
     def draw(kernel):

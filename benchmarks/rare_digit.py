@@ -27,14 +27,14 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=500)
     parser.add_argument("--repetitions", type=int, default=1000)
     options = parser.parse_args()
-    labels = datasets.mnist().test_labels.numpy()
+    labels = datasets.mnist().test_labels
     found = np.zeros((10, 2))
     for seed in range(options.repetitions):
         digit = seed % 10
         samples = datasets.underrepresented(
             labels, labels, digit, 0.5, options.rows, options.rows, rng=1_000_000 + seed
         )
-        counts = np.stack([np.bincount(one.numpy(), minlength=10) for one in samples])
+        counts = np.stack([np.bincount(one, minlength=10) for one in samples])
         of_digit = np.stack([counts[:, digit], counts.sum(1) - counts[:, digit]], 1)
         found[digit] += [differ(counts), differ(of_digit)]
     found /= options.repetitions / 10

@@ -39,7 +39,7 @@ ALPHA = 0.1
 
 
 def trial(problem: str, seed: int, bandwidths: list[float]) -> tuple[dict[str, int], np.ndarray]:
-    X, Y = PROBLEMS[problem](seed)
+    X, Y = map(torch.from_numpy, PROBLEMS[problem](seed))
     grid = Grid(bandwidths)
     with torch.no_grad():
         s = engine.sums(grid, X, Y, squares=True)

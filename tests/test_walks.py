@@ -20,7 +20,7 @@ ROOT = os.path.dirname(ta.__file__)
 
 #: What is done to a sample, which must be done once to each of two, and what is done once to both.
 TO_EACH = {
-    "data.sample.float_tensor",
+    "data.sample.float_array",
     "data.finite.check_values",
     "data.locate.locate",
     "data.formats.__init__.find_format",
@@ -143,7 +143,7 @@ def test_the_calls_come_in_order_and_nothing_is_done_twice(walk):
         assert step in rest, f"{step} does not come where the page has it"
     counts = Counter(made)
     if "cluster" in walk:
-        for name in ("data.sample.float_tensor", "data.finite.check_values"):
+        for name in ("data.sample.float_array", "data.finite.check_values"):
             del counts[name]  # of rows in files: block by block, as they are read
     assert {name: counts[name] for name in TO_EACH if counts[name] > 2} == {}
     assert {name: counts[name] for name in TO_BOTH if counts[name] > 1} == {}

@@ -28,13 +28,12 @@ def mnist(part: str = "test") -> tuple[Array, Array]:
     """Images from 0 to 1 and their labels."""
     found = datasets.mnist()
     images, labels = (found.images, found.labels) if part == "train" else (found.test_images, found.test_labels)
-    return images.numpy().astype(np.float32) / 255, labels.numpy()
+    return images.astype(np.float32) / 255, labels
 
 
 @cache
 def digits() -> tuple[Array, Array]:
-    images, labels = datasets.digits(labels=True)
-    return images.numpy(), labels.numpy()
+    return datasets.digits(labels=True)
 
 
 @cache
@@ -91,7 +90,7 @@ def rare(name: str, title: str, group: str, sizes: Sizes, part: str = "test") ->
     """One digit, in turn each of the ten, is half as frequent."""
 
     def draw(m: int, n: int, seed: int) -> Pair:
-        return datasets.underrepresented(*mnist(part), seed % 10, 0.5, m, n, rng=seed)
+        return _pair(*datasets.underrepresented(*mnist(part), seed % 10, 0.5, m, n, rng=seed))
 
     return Problem(name, title, group, sizes, draw, _same(lambda: mnist(part)[0]))
 

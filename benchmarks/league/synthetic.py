@@ -23,23 +23,23 @@ def uniform(d: int, amplitude: float, perturbations: int = 1) -> Draw:
     """The density is 1 ± amplitude at the crests of its waves (Schrab et al. 2023)."""
     height = amplitude * perturbations
     waves = {"d": d, "perturbations": perturbations, "amplitude": height}
-    return lambda m, n, seed: datasets.perturbed_uniform(m, n, rng=seed, **waves)
+    return lambda m, n, seed: _pair(*datasets.perturbed_uniform(m, n, rng=seed, **waves))
 
 
 def blobs(ratio: float, grid: int = 5) -> Draw:
-    return lambda m, n, seed: datasets.blobs(m, n, ratio=ratio, grid=grid, rng=seed)
+    return lambda m, n, seed: _pair(*datasets.blobs(m, n, ratio=ratio, grid=grid, rng=seed))
 
 
 def blob_d(m: int, n: int, seed: int) -> Pair:
-    return datasets.blob_d(m, n, rng=seed)
+    return _pair(*datasets.blob_d(m, n, rng=seed))
 
 
 def hdgm(d: int) -> Draw:
-    return lambda m, n, seed: datasets.hdgm(m, n, d, rng=seed)
+    return lambda m, n, seed: _pair(*datasets.hdgm(m, n, d, rng=seed))
 
 
 def laplace(d: int) -> Draw:
-    return lambda m, n, seed: datasets.gaussian_laplace(m, n, d, rng=seed)
+    return lambda m, n, seed: _pair(*datasets.gaussian_laplace(m, n, d, rng=seed))
 
 
 def _changed_normal(d: int, change: Callable[[Array, Generator], None]) -> Draw:

@@ -9,7 +9,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from tellapart import criticism
 from tellapart.criticism import witness
-from tellapart.criticism.weights import find_weights, witness_gradients
+from tellapart.criticism.learned_weights import find_weights, witness_gradients
 from tellapart.data import Sample, as_sample
 from tellapart.engine.compute import Compute
 from tellapart.kernels import ARD, MLP, Deep, Gaussian, Kernel, Witness

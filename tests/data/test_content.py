@@ -7,7 +7,6 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 
 from tellapart.data import Encoding, Source, read
 from tellapart.data.content import Content, Features, Images, Rows, TableContent
@@ -44,7 +43,7 @@ def test_rows_are_taken_with_all_that_belongs_to_them(source: Source) -> None:
 def test_equal_rows_have_equal_hashes(source: Source) -> None:
     content, encoding = source.content, Encoding.fit(source, source, standardise=False)
     _, of_hashes = np.unique(content.hash_rows(), return_inverse=True)
-    _, of_values = np.unique(encoding.encode(source).values.numpy(), axis=0, return_inverse=True)
+    _, of_values = np.unique(encoding.encode(source).values, axis=0, return_inverse=True)
     pairs = set(zip(of_hashes.ravel().tolist(), of_values.ravel().tolist(), strict=True))
     assert len(pairs) == of_hashes.max() + 1 == of_values.max() + 1
 
@@ -66,7 +65,7 @@ def test_features_stay_features() -> None:
     source = CONTENTS["features"][1]()
     assert source.features is not None
     assert source.content.apply(lambda rows: rows, "X", "error", 8) is source.content
-    assert torch.equal(source.take([3, 1]).content.features, source.features[[3, 1]])  # type: ignore[arg-type]
+    assert np.array_equal(source.take([3, 1]).content.features, source.features[[3, 1]])  # type: ignore[arg-type]
 
 
 def test_columns_have_the_names_that_are_shown(source: Source) -> None:

@@ -116,7 +116,7 @@ def test_arrays_and_tables_of_the_same_numbers_become_the_same() -> None:
     values = RNG.normal(size=(30, 3))
     frame = pd.DataFrame(values, columns=list("abc"))
     plain, table = open_two(values).encode(), open_two(frame).encode()
-    assert torch.equal(plain.points[0], table.points[0])
+    assert np.array_equal(plain.points[0], table.points[0])
     assert (plain.kind, table.kind) == ("rows", "table")
     assert [variable.name for variable in plain.variables] == ["0", "1", "2"]
     assert plain.sizes == table.sizes == (30, 30)
@@ -159,11 +159,11 @@ def test_features_of_three_samples_are_those_of_all() -> None:
     """The type of features is that which holds those of all samples."""
     data = [RNG.normal(size=(9, 2)), RNG.normal(size=(8, 2)), RNG.normal(size=(7, 2)) + 100]
     opened = open_samples(data, ("A", "B", "C"), check_options(features=_double))
-    assert opened.fit_encoding().dtype == torch.float64
+    assert opened.fit_encoding().dtype == np.float64
     second, third = (source.content for source in opened.sources[1:])
     joined = second.concatenate([third])
     assert len(joined) == 15
-    assert torch.equal(joined.take(np.arange(8, 15)).features, third.features)
+    assert np.array_equal(joined.take(np.arange(8, 15)).features, third.features)
 
 
 def test_an_encoding_is_fitted_on_the_rows_of_all_samples() -> None:

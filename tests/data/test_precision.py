@@ -11,6 +11,7 @@ import torch
 
 import tellapart as ta
 from tellapart.data import as_pair
+from tellapart.data.precision import round_array
 
 
 @pytest.mark.parametrize("first", [torch.float16, torch.bfloat16, torch.float32])
@@ -53,3 +54,13 @@ def test_two_values_in_two_precisions_do_not_differ() -> None:
     expected = ta.two_sample_test(x, y, permutations=99, rng=0).pvalue
     assert expected > 0.05
     assert ta.two_sample_test(x.astype(np.float32), y, permutations=99, rng=0).pvalue == expected
+
+
+def test_bfloat16_is_rounded_as_torch_does() -> None:
+    """Every kind of number: halfway between two, denormal, and beyond the largest."""
+    bits = np.random.default_rng(0).integers(0, 2**32, 100_000, dtype=np.uint64).astype(np.uint32)
+    halfway = (np.arange(0, 2**16, 7, dtype=np.uint32) << np.uint32(16)) | np.uint32(0x8000)
+    single = np.concatenate([bits, halfway]).view(np.float32)
+    values = np.append(single[np.isfinite(single)].astype(np.float64), [0.1, 1e300])
+    rounded = torch.from_numpy(values).to(torch.bfloat16).double().numpy()
+    assert np.array_equal(round_array(values, 8), np.where(np.isfinite(rounded), rounded, values))

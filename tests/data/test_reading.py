@@ -106,8 +106,8 @@ def test_containers_hold_the_same(data: Any) -> None:
     assert len(source) == 20
     assert np.array_equal(numbers_of(source), VALUES)
     values = encoded(data).values
-    assert values.dtype == torch.float64
-    assert np.allclose(values.numpy(), (VALUES - VALUES.mean(0)) / VALUES.std(0))
+    assert values.dtype == np.float64
+    assert np.allclose(values, (VALUES - VALUES.mean(0)) / VALUES.std(0))
 
 
 @pytest.mark.parametrize("data", IN_MEMORY.values(), ids=IN_MEMORY)
@@ -198,7 +198,7 @@ def test_npy_is_read_and_not_mapped(tmp_path: Path) -> None:
     assert np.array_equal(numbers_of(source), VALUES)
     np.save(tmp_path / "x.npy", VALUES)
     assert source.label == f"real ({tmp_path / 'x.npy'})"
-    assert torch.equal(encoded(str(tmp_path / "x.npy")).values, encoded(VALUES).values)
+    assert np.array_equal(encoded(str(tmp_path / "x.npy")).values, encoded(VALUES).values)
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_npy_is_read_and_not_mapped(tmp_path: Path) -> None:
 def test_npy_of_any_layout(tmp_path: Path, array: np.ndarray) -> None:
     np.save(tmp_path / "x.npy", array)
     assert np.array_equal(numbers_of(read(tmp_path / "x.npy")), array.reshape(len(array), -1))
-    assert torch.equal(encoded(tmp_path / "x.npy").values, encoded(array).values)
+    assert np.array_equal(encoded(tmp_path / "x.npy").values, encoded(array).values)
 
 
 def test_npz(tmp_path: Path) -> None:
@@ -253,7 +253,7 @@ def test_idx_of_labels_and_floats(tmp_path: Path) -> None:
     (tmp_path / "labels-idx1-ubyte").write_bytes(idx_bytes(np.arange(9, dtype=np.uint8)))
     assert numbers_of(read(tmp_path / "labels-idx1-ubyte"))[:, 0].tolist() == list(range(9))
     (tmp_path / "x.idx").write_bytes(idx_bytes(VALUES.astype(">f8"), 14))
-    assert torch.equal(encoded(tmp_path / "x.idx").values, encoded(VALUES).values)
+    assert np.array_equal(encoded(tmp_path / "x.idx").values, encoded(VALUES).values)
 
 
 BROKEN: list[tuple[str, bytes, str]] = [
@@ -557,15 +557,15 @@ def test_encoding_of_a_table() -> None:
     a, b = match(read(x), read(y, "Y"))
     encoding = Encoding.fit(a, b)
     assert encoding.names == ("n", "b", "one", "t=u", "t=v", "t=w")
-    values = torch.cat([encoding.encode(a).values, encoding.encode(b).values])
-    assert torch.allclose(values[:, :3].mean(0), torch.zeros(3, dtype=torch.float64), atol=1e-12)
-    deviations = values.var(0, correction=0)
-    assert torch.allclose(deviations[:2], torch.ones(2, dtype=torch.float64))
+    values = np.concatenate([encoding.encode(a).values, encoding.encode(b).values])
+    assert np.allclose(values[:, :3].mean(0), 0.0, atol=1e-12)
+    deviations = values.var(0)
+    assert np.allclose(deviations[:2], 1.0)
     assert deviations[2] == 0
     assert deviations[3:].sum().item() == pytest.approx(1)
     raw = Encoding.fit(a, b, standardise=False).encode(a).values
-    assert np.array_equal(raw[:, 0].numpy(), x["n"])
-    assert set(raw[:, 3:].unique().tolist()) == {0, 1}
+    assert np.array_equal(raw[:, 0], x["n"])
+    assert set(np.unique(raw[:, 3:]).tolist()) == {0, 1}
 
 
 def test_rare_and_unseen_texts_are_others() -> None:
@@ -573,11 +573,11 @@ def test_rare_and_unseen_texts_are_others() -> None:
     source = read(pd.DataFrame({"t": texts}))
     encoding = Encoding.fit(source, source)
     assert encoding.names == (*(f"t=t{k:02d}" for k in range(20)), "t=other")
-    assert encoding.encode(source).values[-1].nonzero().flatten().tolist() == [20]
+    assert np.flatnonzero(encoding.encode(source).values[-1]).tolist() == [20]
     # Fitted on rows that all have one text: the rest is unseen, and still told apart from it.
     some = Encoding.fit(source, source, np.arange(35), np.arange(35))
     assert some.names == ("t=t00", "t=t01", "t=other")
-    assert some.encode(source).values[-1].nonzero().flatten().tolist() == [2]
+    assert np.flatnonzero(some.encode(source).values[-1]).tolist() == [2]
     real = read(pd.DataFrame({"t": [*texts, *["other"] * 99]}))
     assert Encoding.fit(real, real).names[::20] == ("t=other", "t=other (2)")
 
@@ -593,7 +593,7 @@ def test_the_encoding_does_not_know_which_sample_is_which() -> None:
     y = read(pd.DataFrame({"n": [1, 7], "t": list("ca")}))
     one, other = Encoding.fit(x, y), Encoding.fit(y, x)
     assert one.names == other.names
-    assert torch.allclose(one.encode(x).values, other.encode(x).values, rtol=1e-14)
+    assert np.allclose(one.encode(x).values, other.encode(x).values, rtol=1e-14)
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e9, -1e300])
@@ -605,7 +605,7 @@ def test_standardising_keeps_its_precision(offset: float, scale: float) -> None:
         assert not encoded(array).values.any()
         return
     values = encoded(array).values
-    assert torch.allclose(values.std(0, correction=0), torch.ones(3, dtype=torch.float64), rtol=1e-6)
+    assert np.allclose(values.std(0), 1.0, rtol=1e-6)
 
 
 def test_huge_numbers_stay_finite() -> None:
@@ -613,8 +613,8 @@ def test_huge_numbers_stay_finite() -> None:
     assert values.flatten().tolist() == pytest.approx([1, -1])
 
 
-@pytest.mark.parametrize(("dtype", "kept"), [("f4", torch.float32), ("i2", torch.float32), ("i8", torch.float64)])
-def test_precision_of_rows(dtype: str, kept: torch.dtype) -> None:
+@pytest.mark.parametrize(("dtype", "kept"), [("f4", np.float32), ("i2", np.float32), ("i8", np.float64)])
+def test_precision_of_rows(dtype: str, kept: type) -> None:
     assert encoded((VALUES * 10).astype(dtype)).values.dtype == kept
 
 
@@ -672,8 +672,8 @@ def test_columns_that_can_be_brought_together() -> None:
     for first, second in ((x, y), (y, x)):
         encoding = Encoding.fit(*match(first, second))
         assert encoding.names == ("flag", "empty=u", "empty=v", "empty is missing")
-        assert encoding.encode(x).values[:, 3].gt(0).all()
-        assert encoding.encode(y).values[:, 3].eq(0).all()
+        assert encoding.encode(x).values[:, 3].min() > 0
+        assert not encoding.encode(y).values[:, 3].any()
 
 
 def test_a_table_of_numbers_matches_an_array() -> None:
@@ -682,7 +682,7 @@ def test_a_table_of_numbers_matches_an_array() -> None:
         first, second = match(read(x), read(y))
         assert first.columns == second.columns == ("a", "b", "c")
         encoding = Encoding.fit(first, second)
-        assert torch.equal(encoding.encode(read(x)).values, encoding.encode(read(y)).values)
+        assert np.array_equal(encoding.encode(read(x)).values, encoding.encode(read(y)).values)
 
 
 # --- Images
@@ -703,9 +703,9 @@ IMAGE_ARRAYS: dict[str, tuple[np.ndarray, Any, tuple[int, ...]]] = {
 @pytest.mark.parametrize(("array", "declared", "shape"), IMAGE_ARRAYS.values(), ids=IMAGE_ARRAYS)
 def test_arrays_of_images(array: np.ndarray, declared: Any, shape: tuple[int, ...]) -> None:
     sample = encoded(array, image_shape=declared)
-    assert (sample.kind, sample.image_shape, sample.values.dtype) == ("images", shape, torch.float32)
+    assert (sample.kind, sample.image_shape, sample.values.dtype) == ("images", shape, np.float32)
     expected = PICTURES if len(shape) == 3 else PICTURES[..., 0]
-    assert np.allclose(sample.values.reshape(6, *shape).numpy(), expected / 255)
+    assert np.allclose(sample.values.reshape(6, *shape), expected / 255)
     assert sample.shown is not None
     shown = sample.shown.row(3)
     assert isinstance(shown, np.ndarray)
@@ -738,17 +738,17 @@ def test_other_arrays_are_flattened(shape: tuple[int, ...]) -> None:
 def test_the_range_of_floats(low: float, high: float, black: float, white: float) -> None:
     array = np.linspace(low, high, 64).reshape(1, 8, 8)
     values = encoded(array).values
-    assert np.allclose(values.numpy().reshape(8, 8), (array[0] - black) / (white - black))
+    assert np.allclose(values.reshape(8, 8), (array[0] - black) / (white - black))
 
 
 def test_two_samples_of_images_have_one_range() -> None:
     x, y = np.full((2, 8, 8), 10.0), np.full((2, 8, 8), 20.0)
-    assert encoded(x, y).values.unique().tolist() == [0.5]
+    assert np.unique(encoded(x, y).values).tolist() == [0.5]
     grey, coloured = PICTURES[..., 0], PICTURES
     sample = encoded(grey, coloured)
     assert sample.image_shape == (8, 9, 3)
     source = read(PICTURES)
-    assert Encoding.fit(source, source, standardise=True).encode(source).values.mean(0).abs().max() < 1e-6
+    assert np.abs(Encoding.fit(source, source, standardise=True).encode(source).values.mean(0)).max() < 1e-6
 
 
 def picture_folder(folder: Path, images: dict[str, Image.Image]) -> Path:
@@ -772,7 +772,7 @@ def test_a_folder_of_images(tmp_path: Path) -> None:
     drawn = read(folder, max_rows=2, rng=1)
     assert drawn.files == tuple(source.files[k] for k in drawn.numbers)
     assert drawn.take([1]).where(0) == drawn.where(1)
-    assert np.allclose(encoded(folder).values[3].numpy(), PICTURES[3].flatten() / 255)
+    assert np.allclose(encoded(folder).values[3], PICTURES[3].flatten() / 255)
 
 
 def test_jpeg_and_modes(tmp_path: Path) -> None:
@@ -861,7 +861,7 @@ def test_features_of_images() -> None:
     assert sample.shown.kind == "images"
     assert np.array_equal(sample.shown.row(4), PICTURES[4])
     means = PICTURES.mean((1, 2))
-    assert np.allclose(sample.values.numpy(), (means - means.mean(0)) / means.std(0), atol=1e-5)
+    assert np.allclose(sample.values, (means - means.mean(0)) / means.std(0), atol=1e-5)
 
 
 def test_a_module_is_in_eval_mode_for_a_while() -> None:
@@ -870,10 +870,10 @@ def test_a_module_is_in_eval_mode_for_a_while() -> None:
     module[2].eval()
     source = read(VALUES, features=module, batch_size=7)
     assert source.features is not None
-    assert (source.features.shape, source.features.dtype) == ((20, 2), torch.float64)
+    assert (source.features.shape, source.features.dtype) == ((20, 2), np.float64)
     assert [part.training for part in (module, *module)] == [True, True, True, False, True]
-    assert torch.equal(source.features, read(VALUES, features=module).features)
-    assert torch.equal(source.take([3, 1]).features, source.features[[3, 1]])
+    assert np.array_equal(source.features, read(VALUES, features=module).features)
+    assert np.array_equal(source.take([3, 1]).features, source.features[[3, 1]])
 
 
 @pytest.mark.parametrize(

@@ -172,8 +172,8 @@ def test_criticism_of_samples_that_do_not_fit(tmp_path, monkeypatch, small_gans)
 
 def test_planted_defects_are_pointed_to(tmp_path, monkeypatch, capsys):
     images, labels = datasets.digits(labels=True)
-    shades = (images * 255).round().to(torch.uint8)
-    monkeypatch.setattr(planted.datasets, "mnist", lambda: (shades, torch.as_tensor(labels), None, None))
+    shades = (images * 255).round().astype(np.uint8)
+    monkeypatch.setattr(planted.datasets, "mnist", lambda: (shades, labels, None, None))
     monkeypatch.setattr(planted, "ROWS", {"too few ones": 400, "dead column": 200, "turned images": 400, "none": 40})
     monkeypatch.setattr(planted, "REPETITIONS", {"quick": 2})
     monkeypatch.setattr(planted, "COLUMN", 3)

@@ -134,6 +134,10 @@ class InputConnectionError(InputError, ConnectionError):
     """Raised if a cluster cannot be reached, or no longer answers."""
 
 
+class InputImportError(InputError, ImportError):
+    """Raised if a library is needed that an extra of tellapart installs, and is not installed."""
+
+
 class OutputError(OSError):
     """Raised if a file cannot be written."""
 

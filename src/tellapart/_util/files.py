@@ -1,4 +1,4 @@
-"""Writing files so that they appear whole or not at all, and tensors with facts about them in one file."""
+"""Writing files so that they appear whole or not at all, and arrays with facts about them in one file."""
 
 from __future__ import annotations
 
@@ -8,20 +8,24 @@ import re
 import secrets
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
 from safetensors import SafetensorError
-from safetensors.torch import load, save_file
-from torch import Tensor
 
 from .errors import InputError, InputFileError, InputMemoryError, OutputError
 from .memory import available_memory
 from .text import printable
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Array: TypeAlias = "np.ndarray[Any, Any]"
 
 #: None on Windows, which has other locks.
 fcntl: Any = None
@@ -136,15 +140,44 @@ def read_json(path: str | PathLike[str], what: str, **argument: Any) -> Any:
         raise InputError("damaged-file", f"{what} is no JSON: {error}.", advice, **argument) from None
 
 
+def write_arrays(path: str | PathLike[str], arrays: Mapping[str, Array], facts: Mapping[str, Any]) -> None:
+    """Write arrays to a safetensors file, and facts about them as JSON in its header."""
+    from safetensors.numpy import save_file
+
+    flat = {name: np.array(value, order="C") for name, value in arrays.items()}
+    with atomic_path(path) as unfinished:
+        save_file(flat, unfinished, {"tellapart": json.dumps(facts)})
+
+
+def read_arrays(path: str | PathLike[str], what: str) -> tuple[dict[str, Array], dict[str, Any]]:
+    """Read a file written by `write_arrays`. Raise `InputError` if it is not ``what`` it should be."""
+    from safetensors.numpy import load
+
+    arrays, facts = _read(path, what, load)
+    return {name: array.copy() for name, array in arrays.items()}, facts
+
+
 def write_tensors(path: str | PathLike[str], tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
-    """Write tensors to a safetensors file, and facts about them as JSON in its header."""
+    """`write_arrays` for tensors."""
+    from safetensors.torch import save_file
+
     flat = {name: value.detach().cpu().clone().contiguous() for name, value in tensors.items()}
     with atomic_path(path) as unfinished:
         save_file(flat, unfinished, {"tellapart": json.dumps(facts)})
 
 
 def read_tensors(path: str | PathLike[str], what: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Read a file written by `write_tensors`. Raise `InputError` if it is not ``what`` it should be."""
+    """`read_arrays` for tensors."""
+    from safetensors.torch import load
+
+    tensors, facts = _read(path, what, load)
+    # Copies: tensors in one block of memory are not aligned, and sums over them may round another way.
+    return {name: tensor.clone() for name, tensor in tensors.items()}, facts
+
+
+def _read(
+    path: str | PathLike[str], what: str, load: Callable[[bytes], dict[str, Any]]
+) -> tuple[dict[str, Any], dict[str, Any]]:
     place = Path(path).expanduser()
     if not place.is_file():
         raise InputFileError("file-not-found", f"{printable(str(path))} is not there, or not a file.")
@@ -153,7 +186,7 @@ def read_tensors(path: str | PathLike[str], what: str) -> tuple[dict[str, Tensor
     # Read, not mapped: a mapped file that is cut short meanwhile would end the process.
     content = place.read_bytes()
     try:
-        tensors = load(content)
+        found = load(content)
         metadata = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")]).get("__metadata__") or {}
     except (SafetensorError, ValueError, KeyError) as error:
         raise InputError(
@@ -163,8 +196,7 @@ def read_tensors(path: str | PathLike[str], what: str) -> tuple[dict[str, Tensor
         facts = json.loads(metadata["tellapart"])
     except (KeyError, TypeError, ValueError, RecursionError):
         raise InputError("wrong-file-kind", f"{printable(str(path))} is a safetensors file, but not {what}.") from None
-    # Copies: tensors in one block of memory are not aligned, and sums over them may round another way.
-    return {name: tensor.clone() for name, tensor in tensors.items()}, facts
+    return found, facts
 
 
 @contextmanager

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import torch
 
 from .errors import InputTypeError
+from .tensors import loaded_torch
 
-RNG: TypeAlias = int | torch.Generator | np.random.Generator | None
+if TYPE_CHECKING:
+    import torch
+
+RNG: TypeAlias = "int | torch.Generator | np.random.Generator | None"
 
 
 def seed_of(rng: Any) -> int:
@@ -20,7 +23,8 @@ def seed_of(rng: Any) -> int:
     """
     if rng is None:
         return int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> 1)
-    if isinstance(rng, torch.Generator):
+    torch = loaded_torch()
+    if torch is not None and isinstance(rng, torch.Generator):
         return int(torch.randint(2**62, (), generator=rng, device=rng.device))
     if isinstance(rng, np.random.Generator):
         return int(rng.integers(2**62))

@@ -21,12 +21,14 @@ from .folds import find_units
 from .notices import notice_rows
 from .options import ComparisonOptions
 from .slicing import can_be_found, find_slices
-from .weights import learn_pixel_weights
 
 T = TypeVar("T")
 
 _WITHOUT_SLICES = Note(
     "slices-need-extra", "Kinds of rows were not looked for, which needs scikit-learn: pip install 'tellapart[report]'."
+)
+_WITHOUT_WEIGHTS = Note(
+    "weights-need-extra", "Weights of pixels were not learned, which needs torch: pip install 'tellapart[torch]'."
 )
 
 
@@ -63,9 +65,15 @@ def compare_automatically(request: ComparisonOptions, options: AutomaticOptions)
     labels = np.repeat(np.array([0, 1], np.uint8), [m, n])
     distance = measure_distance(fit.features.plan, points, labels, design.units, rng, here)
     slices = find_slices(samples, points, fit, design, request.permutations, rng)
+    notes = test.notes if can_be_found() else (*test.notes, _WITHOUT_SLICES)
     weights = None
     if samples.image_shape is not None and test.reject(request.alpha):
-        weights = learn_pixel_weights((x, y), np.random.default_rng([seed, 3]), here)
+        try:
+            from .learned_weights import learn_pixel_weights
+        except ImportError:
+            notes = (*notes, _WITHOUT_WEIGHTS)
+        else:
+            weights = learn_pixel_weights((x, y), np.random.default_rng([seed, 3]), here)
     return Comparison(
         test=test,
         alpha=request.alpha,
@@ -83,7 +91,7 @@ def compare_automatically(request: ComparisonOptions, options: AutomaticOptions)
         weights=weights,
         noticed=noticed,
         items=items,
-        notes=test.notes if can_be_found() else (*test.notes, _WITHOUT_SLICES),
+        notes=notes,
         settings=request.settings(samples, paired=options.paired, test="auto", null="permutation"),
         seconds=request.seconds,
         _witness=fit,

@@ -5,23 +5,24 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
-from typing import Any, Literal
-
-from torch import Tensor
+from typing import TYPE_CHECKING, Any, Literal
 
 from .._util.errors import InputError
+from .._util.extras import need_torch
 from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
 from ..data.encoding import Standardise
 from ..data.notices import check_keep
 from ..data.options import Missing, check_options
 from ..engine import MemoryLike, computing
-from ..learning import Criterion
+from ..learning.history import Criterion
 from ..stats.pvalues import check_level, check_reach
 from .automatic import AutomaticOptions, compare_automatically
 from .comparison import Comparison
-from .learned import LearnedOptions, compare_learned
-from .options import ComparisonOptions
+from .options import ComparisonOptions, LearnedOptions
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def compare(
@@ -168,6 +169,9 @@ def compare(
         )
         if automatic:
             return compare_automatically(request, of_automatic)
+        need_torch(f"compare(test={test!r:.40})")
+        from .learned import compare_learned
+
         return compare_learned(request, test, of_learned)
 
 

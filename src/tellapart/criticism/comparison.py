@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._util.errors import Note
 from .._util.numbers import is_smallest, number, p_text, percent
@@ -29,7 +29,6 @@ from ..data.arrays import Array
 from ..data.names import quote_names
 from ..data.notices import Notice, NoticeKind
 from ..engine import Compute, MemoryLike, computing
-from ..kernels import Kernel
 from ..stats.pvalues import check_level, rejects
 from ..twosample import Findings, LearnedTest, TwoSampleResult
 from ..twosample.auto_result import FamilyResult
@@ -41,6 +40,9 @@ from .separability import separability_grade
 from .settings import ComparisonSettings
 from .slices import Slice
 from .weights import Weights
+
+if TYPE_CHECKING:
+    from ..kernels import Kernel
 
 Interval = tuple[float, float]
 

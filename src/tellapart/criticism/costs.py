@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Literal
-
-from torch import Tensor
+from typing import TYPE_CHECKING, Any, Literal
 
 from .._util.errors import InputError
 from .._util.rng import RNG, seed_of
 from ..data.encoding import Standardise
 from ..data.options import Missing, check_options
+from ..data.torch_rows import TensorSample
 from ..engine import Cost, MemoryLike, computing
 from ..learning import Criterion, fitting
 from ..stats.pvalues import check_level, check_reach
 from ..twosample.costs import cost_of_learned_test
-from .learned import LearnedOptions, prepare
-from .options import ComparisonOptions
+from .learned import prepare
+from .options import ComparisonOptions, LearnedOptions
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def compare_cost(
@@ -89,5 +91,5 @@ def compare_cost(
         samples, chosen, splits, _ = prepare(
             request, LearnedOptions(criterion, train_size, cross_fit, null, standardise)
         )
-        x, y = (sample.values for sample in samples.encoded)
+        x, y = (TensorSample.of(sample).values for sample in samples.encoded)
         return cost_of_learned_test(x, y, test, splits, chosen, permutations, reading.seed, compute)

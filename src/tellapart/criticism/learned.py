@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from torch import Tensor
@@ -13,23 +13,24 @@ from torch import Tensor
 from .._util.errors import Note
 from .._util.rng import seed_of
 from ..data import Sample
-from ..data.encoding import Standardise
+from ..data.arrays import as_array
 from ..data.notices import Notice
 from ..data.samples import Samples
 from ..data.shared import find_shared_rows
+from ..data.torch_rows import TensorSample
 from ..engine import Compute
 from ..kernels import Kernel
-from ..learning import Criterion, fitting
+from ..learning import fitting
 from ..learning.splits import Split
 from ..stats.design import Design
 from ..stats.nulls import Binned, Null, Permutation
 from ..twosample.learned import check_learned_null, run_learned_test, split_samples
 from .comparison import Comparison
 from .crossfit import fold_auc
+from .kernel_witness import witness_values
+from .learned_weights import find_weights
 from .notices import notice_shared
-from .options import ComparisonOptions
-from .weights import find_weights
-from .witness import witness_values
+from .options import ComparisonOptions, LearnedOptions
 
 #: Rows of each sample at most, unless ``max_rows`` says otherwise: time grows with the square.
 ROWS = 100_000
@@ -41,25 +42,12 @@ _FARTHEST = 1e15
 _QUICK = {"steps": 150, "patience": 3}
 
 
-@dataclass(frozen=True, eq=False)
-class LearnedOptions:
-    """The options that only learned tests have: see `compare`."""
-
-    criterion: Criterion = "t"
-    train_size: Any = 0.5
-    cross_fit: bool = False
-    null: Literal["auto", "permutation", "binned"] = "auto"
-    standardise: Standardise = "auto"
-    stability: int = 4
-    learning: Mapping[str, Any] | None = None
-
-
 def compare_learned(request: ComparisonOptions, kernel: Any, options: LearnedOptions) -> Comparison:
     """`compare` by a kernel that is learned."""
     settings = fitting.LearningSettings.from_mapping(options.criterion, options.learning)
     permutations, seed, compute = request.permutations, request.seed, request.compute
     samples, null, splits, noticed = prepare(request, options)
-    (x, y), items = samples.encoded, request.items_of(samples)
+    (x, y), items = map(TensorSample.of, samples.encoded), request.items_of(samples)
     assert samples.encoding is not None
     test = run_learned_test(x.values, y.values, kernel, settings, splits, null, permutations, seed, compute)
     here = compute.here()
@@ -154,7 +142,8 @@ def _as_single(sample: Sample) -> Sample:
 
     A tested row may be farther out than single precision reaches, for the scale is that of the rows learned from.
     """
-    return replace(sample, values=sample.values.clamp(-_FARTHEST, _FARTHEST).float())
+    values = as_array(sample.values, "")
+    return replace(sample, values=np.clip(values, -_FARTHEST, _FARTHEST).astype(np.float32))
 
 
 def _relearner(

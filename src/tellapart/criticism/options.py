@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from ..data.arrays import Array
 from ..data.encoding import Standardise
@@ -13,6 +14,7 @@ from ..data.open import OpenedSamples, open_samples
 from ..data.options import ReadOptions
 from ..data.samples import Samples
 from ..engine import Compute
+from ..learning.history import Criterion
 from .settings import ComparisonSettings, design_of
 
 
@@ -87,3 +89,16 @@ class ComparisonOptions:
             reading=self.reading,
             **own,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedOptions:
+    """The options that only learned tests have: see `compare`."""
+
+    criterion: Criterion = "t"
+    train_size: Any = 0.5
+    cross_fit: bool = False
+    null: Literal["auto", "permutation", "binned"] = "auto"
+    standardise: Standardise = "auto"
+    stability: int = 4
+    learning: Mapping[str, Any] | None = None

@@ -8,15 +8,16 @@ from importlib.metadata import version
 from typing import Any, TypedDict, cast
 
 import numpy as np
-import torch
 
+from .._util.tensors import loaded_torch
 from ..data.options import ReadOptions
 
 
 def _versions() -> dict[str, str]:
+    torch = loaded_torch()
     return {
         "tellapart": version("tellapart"),
-        "torch": torch.__version__,
+        **({} if torch is None else {"torch": torch.__version__}),
         "numpy": np.__version__,
         "python": platform.python_version(),
     }

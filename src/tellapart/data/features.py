@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
-from torch import Tensor, nn
 
 from .._util.errors import InputError, InputTypeError, Spelled
+from .._util.tensors import is_tensor, loaded_torch
 from .._util.text import printable, shorten
+from .arrays import Array, as_array
 from .finite import check_finite
 
-#: Some rows, as a function takes them.
-Batch: TypeAlias = Tensor | list[str]
+if TYPE_CHECKING:
+    from torch import Tensor
 
 #: Characters of a name.
 _LONGEST_NAME = 200
@@ -27,39 +29,67 @@ _NAMED = {
 }
 
 
-def apply_features(
-    batches: Callable[[torch.dtype], Iterable[Batch]], function: Callable[..., Any], label: str
-) -> Tensor:
+def apply_features(batches: Iterable[Array | list[str]], function: Callable[..., Any], label: str) -> Array:
     """The function's output for all rows, batch by batch, without gradients and with a module in eval mode.
 
-    ``batches`` gives the rows, some at a time, in a float type: images as floats between 0 and 1 of shape (n, channels,
-    h, w), texts as lists of strings, other rows as floats of shape (n, d).
+    ``batches`` are the rows, some at a time: images as floats between 0 and 1 of shape (n, channels, h, w), texts as
+    lists of strings, other rows as floats of shape (n, d). A function gets numbers as tensors if torch is installed.
     """
     if not callable(function):
         raise InputTypeError("wrong-type", f"features must be a function or an nn.Module, but is {function!r}.")
-    module = function if isinstance(function, nn.Module) else None
-    weight = next((p for p in module.parameters() if p.is_floating_point()), None) if module is not None else None
-    dtype, device = (torch.float32, None) if weight is None else (weight.dtype, weight.device)
-    training = [part for part in module.modules() if part.training] if module is not None else []
-    parts = []
-    try:
-        if module is not None:
-            module.eval()
-        with torch.no_grad():
-            for batch in batches(dtype):
-                given = batch.to(device) if isinstance(batch, Tensor) else batch
-                parts.append(_check_output(function(given), len(batch), label))
-    finally:
-        # Part by part: a module may have kept some of its parts in eval mode on purpose.
-        for part in training:
-            part.training = True
+    with _without_training(function):
+        parts = [_check_output(function(_as_taken(batch, function)), len(batch), label) for batch in batches]
     if len({part.shape[1] for part in parts}) > 1:
         raise InputError(
             "invalid-features", f"The features have different numbers of coordinates for different rows of {label}."
         )
-    found = torch.cat(parts)
-    check_finite(found.numpy(), f"The output of the features for {label}", advice="Correct the function.")
+    found = np.concatenate(parts)
+    check_finite(found, f"The output of the features for {label}", advice="Correct the function.")
     return found
+
+
+def _as_taken(batch: Array | list[str], function: Callable[..., Any]) -> Any:
+    """A batch as a function takes it."""
+    if isinstance(batch, list):
+        return batch
+    torch = None if getattr(function, "takes_arrays", False) else _find_torch()
+    if torch is None:
+        return batch.astype(np.float32)
+    weight = _first_weight(function, torch)
+    numbers = torch.from_numpy(batch)
+    return numbers.to(torch.float32) if weight is None else numbers.to(weight.dtype).to(weight.device)
+
+
+def _find_torch() -> Any:
+    """The module torch; None if it is not installed."""
+    try:
+        return import_module("torch")
+    except ImportError:
+        return None
+
+
+def _first_weight(function: Any, torch: Any) -> Tensor | None:
+    weights = function.parameters() if isinstance(function, torch.nn.Module) else ()
+    return next((weight for weight in weights if weight.is_floating_point()), None)
+
+
+@contextmanager
+def _without_training(function: Any) -> Iterator[None]:
+    """No gradients are kept within the block, and a module is in eval mode."""
+    torch = loaded_torch()
+    if torch is None:
+        yield
+        return
+    training = [part for part in function.modules() if part.training] if isinstance(function, torch.nn.Module) else []
+    try:
+        if training:
+            function.eval()
+        with torch.no_grad():
+            yield
+    finally:
+        # Part by part: a module may have kept some of its parts in eval mode on purpose.
+        for part in training:
+            part.training = True
 
 
 def name_outputs(function: Any, width: int, texts: list[str]) -> tuple[str, ...]:
@@ -101,21 +131,21 @@ def features_differ(path: Any, fitted: str | None, given: str | None) -> InputEr
     )
 
 
-def _check_output(output: Any, rows: int, label: str) -> Tensor:
+def _check_output(output: Any, rows: int, label: str) -> Array:
     """The output as floats of shape (rows, coordinates)."""
-    if not isinstance(output, (Tensor, np.ndarray)):
+    if not isinstance(output, np.ndarray) and not is_tensor(output):
         raise InputTypeError(
             "invalid-features", f"The features must be a tensor or an array, but are of type {type(output).__name__}."
         )
-    values = torch.as_tensor(output).detach().cpu()
-    if values.ndim == 0 or len(values) != rows:
+    if output.ndim == 0 or len(output) != rows:
         raise InputError(
             "invalid-features",
             f"The features must have one row for each row, but for {rows} rows of {label} their shape is "
-            f"{tuple(values.shape)}.",
+            f"{tuple(output.shape)}.",
         )
-    if values.is_complex() or values[0].numel() == 0:
+    if "complex" in str(output.dtype) or 0 in output.shape[1:]:
         raise InputError(
-            "invalid-features", f"The features must be numbers, but are {values.dtype} of shape {tuple(values.shape)}."
+            "invalid-features", f"The features must be numbers, but are {output.dtype} of shape {tuple(output.shape)}."
         )
-    return values.reshape(rows, -1).to(torch.float64 if values.dtype == torch.float64 else torch.float32)
+    values = as_array(output, f"The output of the features for {label}")
+    return values.reshape(rows, -1).astype(np.float64 if values.dtype == np.float64 else np.float32)

@@ -6,15 +6,17 @@ A column with other values is named with what is wrong; a row, where the place i
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from .._util.errors import InputError
-from .arrays import Array, check_rows, iterate_blocks
+from .._util.tensors import is_tensor
+from .arrays import Array, as_array, check_rows, iterate_blocks
 from .names import quote_names
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 #: The largest value that can be computed with: distances are squared.
 LARGEST = 1e150
@@ -23,15 +25,16 @@ _REMOVE = "Remove or impute them."
 _DIVIDE = "by a large number."
 
 
-def are_usable(values: Tensor) -> bool:
+def are_usable(values: Array | Tensor) -> bool:
     """Whether all values are finite, and so are their squares (in double precision)."""
     # As Python's numbers: in single precision the limit itself would be infinite.
-    low, high = (float(end) for end in torch.aminmax(values.detach()))
+    plain = values.detach() if is_tensor(values) else values
+    low, high = float(plain.min()), float(plain.max())
     return low >= -LARGEST and high <= LARGEST  # also false for NaN
 
 
-def check_values(values: Tensor, name: str, rows: Array | None = None) -> None:
-    """Raise `InputError` for an empty tensor, and for values that cannot be computed with.
+def check_values(values: Array | Tensor, name: str, rows: Array | None = None) -> None:
+    """Raise `InputError` if there are no values, and for values that cannot be computed with.
 
     ``rows`` are the places in the user's data where only some rows are looked at.
     """
@@ -39,7 +42,7 @@ def check_values(values: Tensor, name: str, rows: Array | None = None) -> None:
     # One look finds out whether anything is wrong; only then is it worth looking for what and where.
     if are_usable(values):
         return
-    array = values.detach().cpu().numpy()
+    array = as_array(values, name)
     if rows is not None:
         order = np.argsort(rows, kind="stable")
         rows, array = rows[order], array[order]

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import Array
+from .arrays import Array, as_array
 from .columns import TableColumn
-from .lazy import Points
+from .lazy import Points, TensorPoints
 
 #: Numbers that are looked at together.
 _BLOCK = 2**20
 
 
-def hash_blocks(values: Points | Array) -> Array:
+def hash_blocks(values: Points | TensorPoints) -> Array:
     """A number for each row of numbers, of whatever shape.
 
     >>> hash_blocks(np.array([[0.0, 1.0], [-0.0, 1.0], [1.0, 0.0]])).argsort(kind="stable").shape
@@ -27,8 +27,7 @@ def hash_blocks(values: Points | Array) -> Array:
     salts = _salts(width)
     step = max(1, _BLOCK // max(1, width))
     for start in range(0, rows, step):
-        block = values[start : start + step]
-        block = block if isinstance(block, np.ndarray) else block.detach().cpu().numpy()
+        block = as_array(values[start : start + step], "")
         found[start : start + step] = _mix(block.reshape(len(block), -1), salts).sum(axis=1, dtype=np.uint64)
     return found
 

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
-import torch
-from torch import Tensor
 
-from .arrays import Array
+from .._util.tensors import is_tensor, loaded_torch
+from .arrays import Array, float_type
 from .finite import check_values
-from .precision import DOUBLE, Precision, round_tensor
-from .sample import float_tensor, positions
+from .precision import DOUBLE, Precision, round_array
+from .sample import float_array, positions
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 #: One row for each point: in memory, or where `Lazy` reads them.
-Points: TypeAlias = "Tensor | Lazy"
+Points: TypeAlias = "Array | Lazy"
+#: The same for what computes with torch: tensors, or rows that are read as tensors.
+TensorPoints: TypeAlias = "Tensor | Lazy"
+AnyPoints = TypeVar("AnyPoints", bound="Array | Tensor | Lazy")
 
 
 #: Rows in memory that take less than this are put in order at once, which is faster than block by block.
@@ -42,51 +47,55 @@ class Checkable(Protocol):
 
 
 class Lazy:
-    """Rows that are read when they are used. Indexing it gives a tensor, as indexing a tensor does.
+    """Rows that are read when they are used. Indexing it gives an array, as indexing an array does.
 
     `open_lazy` makes it of a file, `reindex` of some rows of others. Values are checked as they are read.
     """
 
     shape: tuple[int, ...]
-    dtype: torch.dtype
-    device = torch.device("cpu")
+    #: Of NumPy; of torch where rows are read as tensors.
+    dtype: Any
+    device: Any = "cpu"
     #: Whether all rows are in memory, and only their order is new.
     in_memory = False
 
     def __len__(self) -> int:
         return self.shape[0]
 
-    def __getitem__(self, rows: slice | Tensor | Array) -> Tensor:
+    def __getitem__(self, rows: slice | Tensor | Array) -> Any:
         raise NotImplementedError
+
+    def astype(self, dtype: np.dtype[Any]) -> Lazy:
+        """The same rows in another float type; those of other rows have the type of these."""
+        return self
+
+    def rounded(self, precision: Precision) -> Lazy:
+        """The same rows in a coarser precision; those of other rows have the precision of these."""
+        return self
+
+    def check_unchanged(self) -> None:
+        """Raise `InputChangedError` if a file that rows are read from has been written to since it was opened."""
 
 
 class Stored(Lazy):
-    """The rows of a store as float tensors of one type, on one device."""
+    """The rows of a store as floats of one type."""
 
     def __init__(
-        self,
-        store: Store,
-        label: str,
-        dtype: torch.dtype | None = None,
-        device: Any = "cpu",
-        precision: Precision = DOUBLE,
+        self, store: Store, label: str, dtype: np.dtype[Any] | None = None, precision: Precision = DOUBLE
     ) -> None:
         self.store, self.label, self.precision = store, label, precision
         self.shape = store.shape if len(store.shape) > 1 else (*store.shape, 1)
-        self.dtype = dtype or float_tensor(np.empty(0, store.dtype), label).dtype
-        self.device = torch.device(device)
+        self.dtype = dtype or float_type(store.dtype)
 
-    def to(self, what: torch.dtype | torch.device | str) -> Stored:
-        """The same rows in another float type, or for a device to compute with."""
-        if isinstance(what, torch.dtype):
-            return Stored(self.store, self.label, what, self.device, self.precision)
-        return Stored(self.store, self.label, self.dtype, what, self.precision)
+    def astype(self, dtype: np.dtype[Any]) -> Stored:
+        """The same rows in another float type."""
+        return Stored(self.store, self.label, dtype, self.precision)
 
     def rounded(self, precision: Precision) -> Stored:
         """The same rows in a coarser precision."""
-        return Stored(self.store, self.label, self.dtype, self.device, precision)
+        return Stored(self.store, self.label, self.dtype, precision)
 
-    def __getitem__(self, rows: slice | Tensor | Array) -> Tensor:
+    def __getitem__(self, rows: slice | Tensor | Array) -> Array:
         if isinstance(rows, slice):
             found = self.store.rows(rows)
         else:
@@ -95,10 +104,15 @@ class Stored(Lazy):
             found = np.empty((len(index), *self.store.shape[1:]), self.store.dtype)
             # Files are read from their beginning to their end, in whatever order the rows are wanted.
             found[order] = self.store.rows(index[order])
-        values = float_tensor(found, self.label)
+        values = float_array(found, self.label)
         if len(values):
             check_values(values, self.label, np.arange(len(self))[rows] if isinstance(rows, slice) else index)
-        return round_tensor(values.to(self.dtype), self.precision).to(self.device)
+        return round_array(values.astype(self.dtype, copy=False), self.precision)
+
+    def check_unchanged(self) -> None:
+        """Raise `InputChangedError` if the file has been written to."""
+        if isinstance(self.store, Checkable):
+            self.store.check_unchanged()
 
     def __repr__(self) -> str:
         return f"Lazy({self.label}, shape={self.shape}, dtype={self.dtype})"
@@ -107,62 +121,57 @@ class Stored(Lazy):
 class Reindexed(Lazy):
     """Some rows of one or more samples, taken one after the other as one, in any order."""
 
-    def __init__(self, parts: Sequence[Points], order: Array) -> None:
+    def __init__(self, parts: Sequence[Array | Tensor | Lazy], order: Array) -> None:
         self.parts, self.order = tuple(parts), order
         self.shape = (len(order), *parts[0].shape[1:])
-        self.dtype, self.device = parts[0].dtype, parts[0].device
+        self.dtype, self.device = parts[0].dtype, getattr(parts[0], "device", "cpu")
         self.in_memory = all(map(in_memory, parts))
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"parts": tuple(map(compact, self.parts))}
 
-    def __getitem__(self, rows: slice | Tensor | Array) -> Tensor:
+    def __getitem__(self, rows: slice | Tensor | Array) -> Any:
         wanted = self.order[rows if isinstance(rows, slice) else positions(rows, len(self))]
-        found = torch.empty(len(wanted), *self.shape[1:], dtype=self.dtype, device=self.device)
+        found = self._empty(len(wanted))
         start = 0
         for part in self.parts:
             here = np.flatnonzero((wanted >= start) & (wanted < start + len(part)))
             if len(here):
-                found[torch.from_numpy(here)] = part[torch.from_numpy(wanted[here] - start)]
+                found[here] = part[wanted[here] - start]
             start += len(part)
         return found
 
+    def check_unchanged(self) -> None:
+        """Raise `InputChangedError` if a file of any part has been written to."""
+        check_unchanged(*self.parts)
 
-class PairedRows(Lazy):
-    """Pairs of rows, those of one sample with those of another."""
-
-    def __init__(self, first: Points, second: Points) -> None:
-        self.sides = first, second
-        self.shape = (len(first), 2, *first.shape[1:])
-        self.dtype, self.device = first.dtype, first.device
-        self.in_memory = in_memory(first) and in_memory(second)
-
-    def __getitem__(self, rows: slice | Tensor | Array) -> Tensor:
-        return torch.stack([side[rows] for side in self.sides], dim=1)
+    def _empty(self, rows: int) -> Any:
+        if isinstance(self.dtype, np.dtype):
+            return np.empty((rows, *self.shape[1:]), self.dtype)
+        return loaded_torch().empty((rows, *self.shape[1:]), dtype=self.dtype, device=self.device)
 
 
-def compact(points: Points) -> Points:
+def compact(points: AnyPoints) -> AnyPoints:
     """The same rows, to be sent: a tensor that is part of a larger one would take that along."""
-    if isinstance(points, Tensor) and points.untyped_storage().nbytes() > points.nbytes:
-        return points.clone()
+    if is_tensor(points) and points.untyped_storage().nbytes() > points.nbytes:
+        return points.clone()  # type: ignore[return-value]
     return points
 
 
-def in_memory(points: Points) -> bool:
+def in_memory(points: Array | Tensor | Lazy) -> bool:
     """Whether reading these rows reads no file."""
-    return isinstance(points, Tensor) or points.in_memory
+    return points.in_memory if isinstance(points, Lazy) else True
 
 
-def reindex(parts: Sequence[Points], order: Array) -> Points:
+def reindex(parts: Sequence[AnyPoints], order: Array) -> AnyPoints | Lazy:
     """Rows ``order`` of the samples taken together. Unless they are few, none is copied or read before it is used.
 
-    >>> reindex([torch.zeros(2, 1), torch.ones(2, 1)], np.array([3, 0, 2]))[:].flatten()
-    tensor([1., 0., 1.])
+    >>> reindex([np.zeros((2, 1)), np.ones((2, 1))], np.array([3, 0, 2]))[:].ravel()
+    array([1., 0., 1.])
     """
-    tensors = [part for part in parts if isinstance(part, Tensor)]
-    if len(tensors) == len(parts) and sum(tensor.nbytes for tensor in tensors) <= _FEW_BYTES:
-        return torch.cat(tensors)[torch.from_numpy(order).to(tensors[0].device)]
-    return Reindexed(parts, order)
+    few = not any(isinstance(part, Lazy) for part in parts) and sum(map(_count_bytes, parts)) <= _FEW_BYTES
+    rows = Reindexed(parts, order)
+    return rows[:] if few else rows
 
 
 def load_few(parts: Sequence[Points], most: int) -> tuple[Points, ...]:
@@ -170,21 +179,21 @@ def load_few(parts: Sequence[Points], most: int) -> tuple[Points, ...]:
 
     Single rows of a file in random order take longer to read than to be computed with.
     """
-    size = sum(math.prod(part.shape) * part.dtype.itemsize for part in parts)
-    return tuple(part if isinstance(part, Tensor) or size > most else part[:] for part in parts)
+    size = sum(map(_count_bytes, parts))
+    return tuple(part[:] if isinstance(part, Lazy) and size <= most else part for part in parts)
 
 
-def check_unchanged(*samples: Points) -> None:
+def check_unchanged(*samples: Array | Tensor | Lazy) -> None:
     """Raise `InputChangedError` if a file that rows were read from has been written to since."""
     for points in samples:
-        if isinstance(points, Stored) and isinstance(points.store, Checkable):
-            points.store.check_unchanged()
-        elif isinstance(points, Reindexed):
-            check_unchanged(*points.parts)
-        elif isinstance(points, PairedRows):
-            check_unchanged(*points.sides)
+        if isinstance(points, Lazy):
+            points.check_unchanged()
 
 
-def take_rows(points: Points, rows: Array) -> Points:
+def take_rows(points: AnyPoints, rows: Array) -> AnyPoints | Lazy:
     """Some rows: copied if they are in memory, and not read yet if they are not."""
-    return points[rows] if isinstance(points, Tensor) else reindex([points], rows)
+    return reindex([points], rows) if isinstance(points, Lazy) else points[rows]  # type: ignore[return-value]
+
+
+def _count_bytes(points: Array | Tensor | Lazy) -> int:
+    return math.prod(points.shape) * int(points.dtype.itemsize)

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from torch import Tensor
 
 from .._util.errors import InputError, note_after
 from .._util.text import printable
-from .arrays import Array
+from .arrays import Array, as_array
 from .content.images import (
     LOOKED_AT,
     WHITE,
@@ -154,7 +153,7 @@ class OpenedSamples:
         encoded = tuple(
             replace(sample, values=values)
             for sample, values in zip(self.rows, points, strict=True)
-            if isinstance(sample, Sample) and isinstance(values, Tensor)
+            if isinstance(sample, Sample) and not isinstance(values, Lazy)
         )
         variables: tuple[Variable, ...] = ()
         odd: tuple[str, ...] = ()
@@ -206,6 +205,7 @@ def open_samples(
     called: Sequence[str] | None = None,
     lazy: bool = True,
     plain_images: bool = True,
+    tensors: bool = False,
 ) -> OpenedSamples:
     """Samples that can be compared, whatever they are and wherever they are.
 
@@ -243,6 +243,8 @@ def open_samples(
         Whether rows may stay in their files.
     plain_images
         Whether arrays of images may stay as they came; else they get one scale.
+    tensors
+        Whether tensors stay tensors where a gradient, or a place on a device, would be lost otherwise.
 
     Examples
     --------
@@ -260,7 +262,7 @@ def open_samples(
     columns = {kind: column for kind, column in given.items() if isinstance(column, str)}
     rows = None
     if not (shown or columns):
-        rows = _open_plain(located, options, keep_columns, standardise, lazy)
+        rows = _open_plain(located, options, keep_columns, standardise, lazy, tensors)
     if rows is not None and (plain_images or not looks_like_images(tuple(_values(rows[0]).shape[1:]))):
         called = called or _display([(location.path, location.name) for location in located])
         own = {kind: check_split(values, tuple(map(len, rows)), kind) for kind, values in given.items()}
@@ -303,25 +305,33 @@ def open_samples(
 
 def read_numbers(location: Location, options: ReadOptions) -> Sample:
     """A single sample, of numbers only."""
-    sample = open_memory(location, options)
+    sample = open_memory(location, options, tensors=True)
     return encode_numbers(read_source(location, options)) if sample is None else sample
 
 
 def _open_plain(
-    located: Sequence[Location], options: ReadOptions, keep: Keep, standardise: Standardise | None, lazy: bool
+    located: Sequence[Location],
+    options: ReadOptions,
+    keep: Keep,
+    standardise: Standardise | None,
+    lazy: bool,
+    tensors: bool,
 ) -> tuple[Sample | Lazy, ...] | None:
     """Rows of numbers that need no encoding; None if one of the samples is something else."""
     tables = standardise is False and keep is True
     found: list[Sample | Lazy] = []
     for location in located if standardise is not True else ():
-        rows = open_rows(location, options, tables=tables) if lazy else open_memory(location, options)
+        if lazy:
+            rows = open_rows(location, options, tables=tables, tensors=tensors)
+        else:
+            rows = open_memory(location, options, tensors=tensors)
         if rows is None:
             break
         found.append(rows)
     if len(found) == len(located) and not _ranges_may_differ(found):
         return tuple(found)
     # A gradient, or a place on a device, would be lost on the way through a source.
-    pinned = [location.name for location in located if standardise is not None and is_pinned(location.data)]
+    pinned = [location.name for location in located if tensors and standardise is not None and is_pinned(location.data)]
     if not pinned:
         return None
     if options.change_rows or standardise is True:
@@ -341,7 +351,7 @@ def _to_one_range(samples: Sequence[Sample]) -> tuple[Sample, ...]:
     """Samples that keep their gradient and their place; images with one meaning of black and white."""
     if not _ranges_may_differ(samples):
         return tuple(samples)
-    images = [as_images(as_stored(sample.values.detach().cpu().numpy(), sample), "") for sample in samples]
+    images = [as_images(as_stored(as_array(sample.values, ""), sample), "") for sample in samples]
     found = [part for part in images if part is not None]
     if len(found) < len(samples) or not know_white(*found):
         return tuple(samples)
@@ -379,7 +389,7 @@ def _leave_out(source: Source, columns: Sequence[str]) -> Source:
 
 
 def _note_odd(points: Points, shape: tuple[int, ...]) -> tuple[str, ...]:
-    return note_odd_pixels(points[:LOOKED_AT].detach().cpu().numpy(), shape) if looks_like_images(shape) else ()
+    return note_odd_pixels(as_array(points[:LOOKED_AT], ""), shape) if looks_like_images(shape) else ()
 
 
 def display_names(sources: Sequence[Source]) -> tuple[str, ...]:

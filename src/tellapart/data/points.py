@@ -1,17 +1,15 @@
-"""Rows of numbers that are compared as they came: tensors that keep their memory, or rows that stay in their file."""
+"""Rows of numbers that are compared as they came: arrays that keep their memory, or rows that stay in their file."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import reduce
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from .._util.errors import InputError
+from .._util.tensors import is_tensor
 from .arrays import as_array
 from .content.alignment import check_same_columns
 from .finite import check_values
@@ -20,40 +18,53 @@ from .formats.parquet import Parts
 from .lazy import Lazy, Points, Stored
 from .locate import Location
 from .options import ReadOptions
-from .precision import Precision, coarsest, precision_of, round_tensor
-from .sample import Sample, float_tensor
+from .precision import Precision, coarsest, precision_of, round_array
+from .sample import Sample, float_array
 from .source import Source
 from .stores import Spooled
 
 
-def open_rows(location: Location, options: ReadOptions, *, tables: bool = False) -> Sample | Lazy | None:
+def open_rows(
+    location: Location, options: ReadOptions, *, tables: bool = False, tensors: bool = False
+) -> Sample | Lazy | None:
     """Rows of numbers that need no encoding, in memory or in their file; None for everything else.
 
     ``tables`` says whether the columns of a Parquet file may be such rows: only if none of them may be left out, which
-    is known once all of it is read, and none is brought to another scale.
+    is known once all of it is read, and none is brought to another scale. For ``tensors`` see `open_memory`.
     """
     if options.change_rows or isinstance(location.data, Source):
         return None
-    if not isinstance(location.data, (Tensor, Sample)) and (tables or not location.format.tabular):
+    if not (is_tensor(location.data) or isinstance(location.data, Sample)) and (tables or not location.format.tabular):
         lazy = location.open_lazy(options)
         if lazy is not None:
             return lazy
-    return open_memory(location, options)
+    return open_memory(location, options, tensors=tensors)
 
 
-def open_memory(location: Location, options: ReadOptions) -> Sample | None:
-    """The short way for arrays and tensors, which shares their memory; None for everything else."""
+def open_memory(location: Location, options: ReadOptions, *, tensors: bool = False) -> Sample | None:
+    """The short way for arrays and tensors, which shares their memory; None for everything else.
+
+    ``tensors`` says whether what computes with torch is to have tensors as they came, where a gradient or a place on a
+    device would be lost otherwise.
+    """
     data = location.data
     if options.change_rows or isinstance(data, (Source, Lazy)):
         return None
     if isinstance(data, Sample):
-        return data
-    if not isinstance(data, (Tensor, np.ndarray)) and not isinstance(location.format, Arrays):
+        return data if tensors else replace(data, values=as_array(data.values, location.name))
+    if not (is_tensor(data) or isinstance(data, np.ndarray)) and not isinstance(location.format, Arrays):
         return None
-    array = data if isinstance(data, Tensor) else as_array(data, location.name)
-    values = float_tensor(array, location.name)
+    if tensors and is_pinned(data):
+        from .torch_rows import float_tensor
+
+        values: Any = float_tensor(data, location.name)
+        stored = data.dtype
+    else:
+        array = as_array(data, location.name)
+        stored = data.dtype if is_tensor(data) else array.dtype
+        values = float_array(array, location.name)
     check_values(values, location.name)
-    return Sample(values, from_tensor=isinstance(data, Tensor), stored=type_name(array.dtype))
+    return Sample(values, from_tensor=is_tensor(data), stored=type_name(stored))
 
 
 def agree(rows: Sequence[Sample | Lazy], located: Sequence[Location], at_least: int) -> list[Points]:
@@ -90,15 +101,18 @@ def check_alike(points: Sequence[Points], names: Sequence[str], at_least: int) -
                 f"{names[0]} and {name} must have rows of the same shape, but {names[0]} has {shapes[0]} and "
                 f"{name} has {shapes[1]}. Give both the same coordinates in the same order.",
             )
-        if first.device != other.device:
+        devices = [str(getattr(part, "device", "cpu")) for part in (first, other)]
+        if devices[0] != devices[1]:
             raise InputError(
                 "devices-differ",
-                f"{names[0]} is on {first.device} and {name} on {other.device}. Move one with .to(device).",
+                f"{names[0]} is on {devices[0]} and {name} on {devices[1]}. Move one with .to(device).",
             )
 
 
-def to_common_type(points: Sequence[Points], data: Sequence[Any] | None) -> list[Points]:
+def to_common_type(points: Sequence[Points], data: Sequence[Any] | None) -> list[Any]:
     """Rows in the float type that holds all of them, rounded to the coarsest precision that they came in.
+
+    If some are tensors, all become tensors.
 
     Parameters
     ----------
@@ -107,14 +121,16 @@ def to_common_type(points: Sequence[Points], data: Sequence[Any] | None) -> list
     data
         What the user gave for each sample, to see in which type it was stored; None to round nothing.
     """
-    common = reduce(torch.promote_types, (part.dtype for part in points))
-    found = [_to_dtype(part, common) for part in points]
-    if data is None:
-        return found
-    precision = coarsest([_stored_precision(*pair) for pair in zip(data, points, strict=True)])
-    return [
-        part if isinstance(part, Lazy) and not isinstance(part, Stored) else _round(part, precision) for part in found
-    ]
+    double = any(part.dtype.itemsize == 8 for part in points)
+    found = [_to_float(part, double) for part in points]
+    if data is not None:
+        precision = coarsest([_stored_precision(*pair) for pair in zip(data, points, strict=True)])
+        found = [_round(part, precision) for part in found]
+    if any(map(is_tensor, found)):
+        from .torch_rows import as_tensors
+
+        return [as_tensors(part) for part in found]
+    return found
 
 
 def match_names(x: Sample, y: Sample, names: tuple[str, str]) -> Sample:
@@ -139,7 +155,7 @@ def check_count(points: Points, name: str, at_least: int) -> None:
 def is_pinned(data: Any) -> bool:
     """Whether a gradient, or a place on a device, would be lost on the way through a source."""
     values = data.values if isinstance(data, Sample) else data
-    return isinstance(values, Tensor) and (values.requires_grad or values.device.type != "cpu")
+    return is_tensor(values) and (values.requires_grad or values.device.type != "cpu")
 
 
 def _stored_precision(data: Any, points: Points) -> Precision:
@@ -151,8 +167,14 @@ def _stored_precision(data: Any, points: Points) -> Precision:
     return precision_of(getattr(values, "dtype", None))
 
 
-def _round(points: Tensor | Stored, precision: Precision) -> Points:
-    return round_tensor(points, precision) if isinstance(points, Tensor) else points.rounded(precision)
+def _round(points: Any, precision: Precision) -> Any:
+    if isinstance(points, Lazy):
+        return points.rounded(precision)
+    if is_tensor(points):
+        from .torch_rows import round_tensor
+
+        return round_tensor(points, precision)
+    return round_array(points, precision)
 
 
 def _reorder_columns(x: Points, y: Points, names: tuple[str, str]) -> Points:
@@ -169,5 +191,9 @@ def _find_parts(points: Points) -> Parts | None:
     return chunks if isinstance(chunks, Parts) else None
 
 
-def _to_dtype(points: Points, dtype: torch.dtype) -> Points:
-    return points.to(dtype) if isinstance(points, (Tensor, Stored)) else points
+def _to_float(points: Any, double: bool) -> Any:
+    """Rows in double or single precision."""
+    if is_tensor(points):
+        return points.double() if double else points.float()
+    dtype = np.dtype(np.float64 if double else np.float32)
+    return points.astype(dtype) if isinstance(points, Lazy) else points.astype(dtype, copy=False)

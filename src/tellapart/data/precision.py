@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from .arrays import Array
 
@@ -22,14 +20,13 @@ Precision: TypeAlias = "int | Array"
 #: Significant bits of float64. Whole numbers, booleans and dates have this precision too.
 DOUBLE = 53
 _BITS = {"bfloat16": 8, "float16": 11, "float32": 24}
-_TYPES = {8: torch.bfloat16, 11: torch.float16, 24: torch.float32}
 
 
 def precision_of(dtype: Any) -> int:
     """Significant bits of a float type of NumPy, torch or another library; 53 for all other types.
 
-    >>> precision_of(torch.bfloat16), precision_of(np.dtype("float32")), precision_of(np.dtype("int8"))
-    (8, 24, 53)
+    >>> precision_of(np.dtype("float16")), precision_of(np.dtype("float32")), precision_of(np.dtype("int8"))
+    (11, 24, 53)
     """
     return _BITS.get(str(dtype).rpartition(".")[2].lower(), DOUBLE)
 
@@ -72,31 +69,20 @@ def to_single(values: Array) -> Array:
     return np.clip(values, -largest, largest).astype(np.float32).astype(np.float64)
 
 
-def round_tensor(values: Tensor, precision: Precision) -> Tensor:
-    """`round_array` for tensors, which stay on their device and keep their gradient.
-
-    >>> round_tensor(torch.tensor([0.1], dtype=torch.float64), 24).item() == torch.tensor(0.1).item()
-    True
-    """
-    if isinstance(precision, np.ndarray):
-        bits = torch.from_numpy(precision).to(values.device)
-        for one in np.unique(precision).tolist():
-            values = torch.where(bits == one, round_tensor(values, one), values)
-        return values
-    if precision >= precision_of(values.dtype):
-        return values
-    if values.device.type == "cpu" and not values.requires_grad:
-        return torch.from_numpy(round_array(values.numpy(), precision))
-    rounded = values.to(_TYPES[precision]).to(values.dtype)
-    return torch.where(rounded.isfinite(), rounded, values)
-
-
 def _holds(dtype: np.dtype[Any], bits: int) -> bool:
     """Whether floats of this precision hold all values of a type. (Of 64-bit integers: all that float64 holds.)"""
     return bits >= min(precision_of(dtype), DOUBLE if dtype.kind == "f" else 8 * dtype.itemsize)
 
 
 def _cast(wide: Array, bits: int) -> Array:
-    if bits == _BITS["bfloat16"]:  # which NumPy has not
-        return torch.from_numpy(wide).to(torch.bfloat16).to(torch.float64).numpy()
+    if bits == _BITS["bfloat16"]:
+        return _round_to_bfloat16(wide.astype(np.float32)).astype(np.float64)
     return wide.astype(np.float16 if bits == _BITS["float16"] else np.float32).astype(np.float64)
+
+
+def _round_to_bfloat16(single: Array) -> Array:
+    """Numbers rounded to the nearest of bfloat16, which is the first half of float32 and which NumPy does not have."""
+    bits = single.view(np.uint32)
+    even = (bits >> np.uint32(16)) & np.uint32(1)
+    rounded: Array = ((bits + np.uint32(0x7FFF) + even) & np.uint32(0xFFFF0000)).view(np.float32)
+    return np.where(np.isnan(single), single, rounded)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from torch import Tensor
 
 from .._util.errors import InputError, Note
 from .._util.rng import RNG
@@ -28,6 +27,9 @@ from .sampling import choose_rows
 from .source import Source
 from .texts import read_columns, read_texts
 from .texts import read_like as read_column_like
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 _NO_LABELS: Mapping[str, str] = MappingProxyType({})
 

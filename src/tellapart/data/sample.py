@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from .._util.errors import InputError, InputTypeError
-from .arrays import Array, as_array, check_dense_real, check_exact
+from .._util.tensors import is_tensor
+from .arrays import Array, as_array, check_exact, float_type
 from .columns import ColumnValues
 
-Kind: TypeAlias = Literal["rows", "table", "images"]
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
-#: The smallest float type that holds every value of a type exactly (int64: up to 2**53).
-_EXACT = {
-    torch.float64: torch.float64,
-    torch.int32: torch.float64,
-    torch.int64: torch.float64,
-    torch.uint32: torch.float64,
-    torch.uint64: torch.float64,
-}
+Kind: TypeAlias = Literal["rows", "table", "images"]
 
 
 class Display(Protocol):
@@ -67,7 +60,8 @@ class Sample:
     Attributes
     ----------
     values
-        A finite float tensor with one row (of any shape: images stay images) for each point.
+        Finite floats with one row (of any shape: images stay images) for each point. A tensor for what computes with
+        torch, if its gradient or its place on a device would be lost.
     names
         The names of the coordinates, where the data have them.
     from_tensor
@@ -84,7 +78,7 @@ class Sample:
         The name of the number type that the values were stored in, where it is known.
     """
 
-    values: Tensor
+    values: Array
     names: tuple[str, ...] | None = None
     from_tensor: bool = False
     kind: Kind = "rows"
@@ -107,27 +101,28 @@ class Sample:
         places = [k for k, name in enumerate(self.columns or self.names or ()) if name == column]
         if not places:
             return None
-        return ColumnValues(self.values.flatten(1)[:, places].double().mean(1).cpu().numpy())
+        values = as_array(self.values, "")
+        return ColumnValues(values.reshape(len(values), -1)[:, places].astype(np.float64).mean(1))
 
     @property
     def column_names(self) -> tuple[str, ...]:
         """For each coordinate the column it came from; empty where that is not known."""
         return self.columns or self.names or ()
 
-    def take(self, rows: Any) -> Sample:
+    def take(self, rows: Any) -> Self:
         """Some of the rows, by position or by a mask.
 
-        >>> Sample(torch.tensor([[1.0], [2.0], [3.0]])).take([2, 0]).values.flatten().tolist()
+        >>> Sample(np.array([[1.0], [2.0], [3.0]])).take([2, 0]).values.flatten().tolist()
         [3.0, 1.0]
         """
         index = positions(rows, len(self))
         shown = None if self.shown is None else self.shown.take(index)
-        return replace(self, values=self.values[torch.from_numpy(index).to(self.values.device)], shown=shown)
+        return replace(self, values=self.values[index], shown=shown)
 
 
 def positions(rows: Any, length: int) -> Array:
     """Positions from an index array or a mask, in a list, an array or a tensor."""
-    index = rows.detach().cpu().numpy() if isinstance(rows, Tensor) else np.asarray(rows)
+    index = rows.detach().cpu().numpy() if is_tensor(rows) else np.asarray(rows)
     if index.dtype.kind == "b":
         if index.shape != (length,):
             raise InputError("wrong-shape", f"rows is a mask of shape {index.shape}, but there are {length} rows.")
@@ -137,22 +132,11 @@ def positions(rows: Any, length: int) -> Array:
     return index.astype(np.int64)
 
 
-def float_tensor(data: Any, name: str) -> Tensor:
+def float_array(data: Any, name: str) -> Array:
     """Numbers as the smallest float type that holds them, one row for each point."""
-    values = data if isinstance(data, Tensor) else _from_array(as_array(data, name))
-    check_dense_real(values, name)
-    if values.dtype in (torch.int64, torch.uint64) and values.device.type == "cpu":
-        check_exact(values.detach().numpy(), name)
-    if values.ndim == 0:
+    array = as_array(data, name)
+    check_exact(array, name)
+    if array.ndim == 0:
         raise InputError("not-rows", f"{name} is a single number. Give one row for each point.")
-    values = values.to(_EXACT.get(values.dtype, torch.float32))
+    values = array.astype(float_type(array.dtype), copy=False)
     return values[:, None] if values.ndim == 1 else values
-
-
-def _from_array(array: Array) -> Tensor:
-    if array.dtype.itemsize > 8:
-        array = array.astype(np.float64)
-    # torch shares the memory of the array, and warns where that is read-only or in the other byte order.
-    native = array.dtype.newbyteorder("=")
-    shareable = array.flags.writeable and all(s >= 0 and s % array.dtype.itemsize == 0 for s in array.strides)
-    return torch.from_numpy(array.astype(native, copy=not shareable))

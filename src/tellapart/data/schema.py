@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from .._util.errors import InputError, Note, note_after
-from .arrays import Array
+from .arrays import Array, as_array
 from .columns import TableColumn
 from .content import Content, Deviation, ReferenceColumns, align_rows_to, align_to, name_columns
 from .content.alignment import REMEMBERED, check_width
@@ -29,6 +27,9 @@ from .sample import Kind, Sample
 from .samples import Variable, encoded_variables
 from .scaling import Levels, Numbers
 from .texts import read_like
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 #: What is an error: ``"strict"``: every deviation. ``"normal"``: columns that are missing or of another type; texts
 #: that were not seen before, and columns that are new, are noted. ``"lenient"``: nothing; what is missing is missing.
@@ -51,7 +52,7 @@ class ReadBatch:
         What should be known, and where it is not built like the reference.
     """
 
-    values: Tensor
+    values: Array
     single: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
     deviations: tuple[Deviation, ...] = ()
@@ -222,7 +223,7 @@ class Schema:
             check_width(len(source.content.single), len(self.columns), source.label)
         single = self._single_columns(source.content)
         came = source.content.single
-        coarse = self.single if self.kind == "table" else (self.encoding.dtype == torch.float32,) * len(came)
+        coarse = self.single if self.kind == "table" else (self.encoding.dtype == np.float32,) * len(came)
         values = self.encoding.encode(replace(source, content=source.content.to_single(coarse))).values
         notes = [note_after(f"{source.label}: ", note) for note in source.notes]
         return ReadBatch(
@@ -242,11 +243,12 @@ class Schema:
                 raise InputError(
                     "kinds-differ", f"{source.label} does not hold rows of numbers, but the reference does."
                 )
-            values = torch.from_numpy(np.array(matrix, np.float64 if matrix.dtype.itemsize > 4 else np.float32))
+            values = np.array(matrix, np.float64 if matrix.dtype.itemsize > 4 else np.float32)
         else:
-            values = (rows.values if isinstance(rows, Sample) else rows)[:].detach().cpu().flatten(1)
+            values = as_array((rows.values if isinstance(rows, Sample) else rows)[:], location.name)
+            values = values.reshape(len(values), -1)
         check_width(values.shape[1], self.width, location.name)
-        return ReadBatch(values, tuple(range(self.width)) if values.dtype == torch.float32 else ())
+        return ReadBatch(values, tuple(range(self.width)) if values.dtype == np.float32 else ())
 
     def _single_columns(self, content: Content) -> tuple[int, ...]:
         """The numbers of a row that are in single precision in a batch, and in double precision in the reference."""

@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
-from torch import Tensor
 
 from .._util.errors import Note
 from .._util.text import printable
 from .arrays import Array
 from .hashing import hash_blocks
-from .lazy import Points
+from .lazy import Lazy, Points
 
 #: Values that more than this share of all rows have are values, not rows (black images, empty baskets).
 _COMMON = 1 / 20
@@ -161,7 +160,7 @@ def note_shared(
     with_first
         Compare the first sample with each other one only.
     """
-    hashes = [hash_blocks(part) if isinstance(part, Tensor) else None for part in points]
+    hashes = [None if isinstance(part, Lazy) else hash_blocks(part) for part in points]
     notes = []
     for i, j in combinations(range(len(points)), 2):
         if i and with_first:

@@ -8,7 +8,6 @@ from pathlib import PurePath
 from typing import Any
 
 import numpy as np
-from torch import Tensor
 
 from .._util.text import printable
 from .arrays import Array
@@ -80,7 +79,7 @@ class Source:
         return self.content.names
 
     @property
-    def features(self) -> Tensor | None:
+    def features(self) -> Array | None:
         """What a function of the rows gave, where that is compared instead of the rows."""
         return self.content.features
 

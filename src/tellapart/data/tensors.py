@@ -6,21 +6,22 @@ from dataclasses import replace
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from .._util.errors import InputError
+from .._util.tensors import is_tensor
 from .encoding import Standardise
-from .lazy import Points
+from .lazy import TensorPoints
 from .locate import locate
 from .open import open_samples, read_numbers
 from .options import ReadOptions, check_reading
 from .points import check_count
 from .sample import Sample
+from .torch_rows import TensorSample, as_tensors
 
 _DEFAULTS = ReadOptions()
 
 
-def as_sample(data: Any, name: str = "X", *, at_least: int = 1, **reading: Any) -> Sample:
+def as_sample(data: Any, name: str = "X", *, at_least: int = 1, **reading: Any) -> TensorSample:
     """Numbers as they came, checked, with one row for each point.
 
     Parameters
@@ -46,7 +47,7 @@ def as_sample(data: Any, name: str = "X", *, at_least: int = 1, **reading: Any) 
     """
     sample = read_numbers(locate(data, name), _check_options(reading))
     check_count(sample.values, name, at_least)
-    return sample
+    return TensorSample.of(sample)
 
 
 def as_pair(
@@ -58,7 +59,7 @@ def as_pair(
     dtype: torch.dtype | None = None,
     standardise: Standardise = False,
     **reading: Any,
-) -> tuple[Sample, Sample]:
+) -> tuple[TensorSample, TensorSample]:
     """Two samples that can be compared: checked, of one row shape, one float type and one device.
 
     Parameters
@@ -90,15 +91,13 @@ def as_pair(
         raise InputError("unknown-choice", f"standardise={standardise!r} is not known. Choose 'auto', True or False.")
     options = _check_options(reading)
     opened = open_samples(
-        (X, Y), names, options, keep_columns=True, min_rows=at_least, standardise=standardise, lazy=False
+        (X, Y), names, options, keep_columns=True, min_rows=at_least, standardise=standardise, lazy=False, tensors=True
     )
-    x, y = (
-        replace(
-            sample, from_tensor=_is_tensor(data), values=sample.values if dtype is None else sample.values.to(dtype)
-        )
-        for sample, data in zip(opened.encode().encoded, (X, Y), strict=True)
+    x, y = map(TensorSample.of, opened.encode().encoded)
+    return (
+        replace(x, from_tensor=_is_tensor(X), values=x.values.to(dtype or x.values.dtype)),
+        replace(y, from_tensor=_is_tensor(Y), values=y.values.to(dtype or y.values.dtype)),
     )
-    return x, y
 
 
 def as_points(
@@ -110,7 +109,7 @@ def as_points(
     standardise: Standardise = False,
     paired: bool = False,
     **reading: Any,
-) -> tuple[Points, Points]:
+) -> tuple[TensorPoints, TensorPoints]:
     """Two samples that can be compared, as `as_pair` gives them; rows that can stay in their file are not read yet.
 
     That is so for what `open_lazy` opens, where neither options nor standardising change the rows.
@@ -124,9 +123,16 @@ def as_points(
     """
     options = _check_options(reading)
     opened = open_samples(
-        (X, Y), names, options, keep_columns=True, min_rows=at_least, standardise=standardise, paired=paired
+        (X, Y),
+        names,
+        options,
+        keep_columns=True,
+        min_rows=at_least,
+        standardise=standardise,
+        paired=paired,
+        tensors=True,
     )
-    x, y = opened.encode().points
+    x, y = map(as_tensors, opened.encode().points)
     return x, y
 
 
@@ -135,4 +141,4 @@ def _check_options(reading: dict[str, Any]) -> ReadOptions:
 
 
 def _is_tensor(data: Any) -> bool:
-    return isinstance(data, Tensor) or (isinstance(data, Sample) and data.from_tensor)
+    return is_tensor(data) or (isinstance(data, Sample) and data.from_tensor)

@@ -14,9 +14,9 @@ Cost: N²/2 kernel evaluations for N points, and memory for a few tiles for each
 that do not fit are recomputed when needed.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from .._util.lazy_names import lazy_names
 from .compute import Compute, MemoryLike, computing
 from .executors import Executor, Progress
 
@@ -55,11 +55,4 @@ _HOME = {
     **dict.fromkeys(("Forms", "bin_sums", "bins_pass", "forms_pass", "product", "quadratic_forms"), "products"),
     **dict.fromkeys(("Sums", "block_sums", "sums", "sums_pass"), "totals"),
 }
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f".{_HOME[name]}", __name__), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazy_names(__name__, _HOME)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from ..data import Points, compact
+from ..data import TensorPoints, compact
 from ..kernels import Features, Kernel, Plan, take
 
 
@@ -32,7 +32,7 @@ class Prepared:
     A copy that is sent to another process makes its own.
     """
 
-    def __init__(self, kernel: Kernel, samples: Sequence[Points], strips: Sequence[StripSpan]) -> None:
+    def __init__(self, kernel: Kernel, samples: Sequence[TensorPoints], strips: Sequence[StripSpan]) -> None:
         self.kernel, self.samples, self.strips = kernel, list(samples), list(strips)
         self.resident, self.room = True, 0
         self._set_up()

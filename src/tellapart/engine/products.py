@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..data import Points
+from ..data import TensorPoints
 from ..kernels import Kernel
 from .compute import Compute
 from .executors import branches
@@ -30,7 +30,7 @@ class Forms:
 
 def quadratic_forms(
     kernel: Kernel,
-    samples: Sequence[Points],
+    samples: Sequence[TensorPoints],
     S: Tensor,
     *,
     dtype: torch.dtype | None = None,
@@ -46,7 +46,7 @@ def quadratic_forms(
 
 
 def forms_pass(
-    kernel: Kernel, samples: Sequence[Points], S: Tensor, *, dtype: torch.dtype | None = None, compute: Compute
+    kernel: Kernel, samples: Sequence[TensorPoints], S: Tensor, *, dtype: torch.dtype | None = None, compute: Compute
 ) -> Pass:
     """The pass of `quadratic_forms`. Its results are the fields of `Forms`."""
     tiling = Tiling(kernel, samples, additive=True, compute=compute, columns=S.shape[1], dtype=dtype)
@@ -57,7 +57,7 @@ def forms_pass(
 
 def bin_sums(
     kernel: Kernel,
-    samples: Sequence[Points],
+    samples: Sequence[TensorPoints],
     bins: Tensor,
     count: int,
     *,
@@ -76,7 +76,7 @@ def bin_sums(
 
 def bins_pass(
     kernel: Kernel,
-    samples: Sequence[Points],
+    samples: Sequence[TensorPoints],
     bins: Tensor,
     count: int,
     *,
@@ -88,7 +88,9 @@ def bins_pass(
     return Pass(_BinsReduction(tiling, bins, count), tiling, compute)
 
 
-def product(kernel: Kernel, A: Points, B: Points, weights: Tensor, *, compute: Compute | None = None) -> Tensor:
+def product(
+    kernel: Kernel, A: TensorPoints, B: TensorPoints, weights: Tensor, *, compute: Compute | None = None
+) -> Tensor:
     """k(A, B) @ weights for all rows of ``A``, in float64. Not differentiable."""
     compute = (compute or Compute()).here()
     with torch.no_grad():

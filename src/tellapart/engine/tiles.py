@@ -14,7 +14,7 @@ from torch import Tensor
 from .._util import workers
 from .._util.errors import InputMemoryError
 from .._util.memory import available_memory
-from ..data import Points
+from ..data import TensorPoints
 from ..kernels import Features, Kernel, Plan, leaves, map_leaves, probe_rows, take
 from .compute import Compute
 from .prepared import Prepared, StripSpan
@@ -35,12 +35,12 @@ SECONDS_PER_THREAD, SECONDS_PER_ENTRY, SECONDS_PER_PRODUCT = 25e-3, 3e-9, 4e-11
 
 
 class Tiling:
-    """Points of one or more samples, prepared by a kernel, and their division into tiles."""
+    """TensorPoints of one or more samples, prepared by a kernel, and their division into tiles."""
 
     def __init__(
         self,
         kernel: Kernel,
-        samples: Sequence[Points],
+        samples: Sequence[TensorPoints],
         *,
         additive: bool,
         compute: Compute,

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..data import Points
+from ..data import TensorPoints
 from ..kernels import Kernel, probe_rows, take
 from .compute import Compute
 from .passes import Pass
@@ -92,8 +92,8 @@ class Sums:
 
 def sums(
     kernel: Kernel,
-    X: Points,
-    Y: Points,
+    X: TensorPoints,
+    Y: TensorPoints,
     *,
     additive: bool = True,
     squares: bool = True,
@@ -110,7 +110,7 @@ def sums(
 
 
 def sums_pass(
-    kernel: Kernel, X: Points, Y: Points, *, additive: bool = True, squares: bool = True, compute: Compute
+    kernel: Kernel, X: TensorPoints, Y: TensorPoints, *, additive: bool = True, squares: bool = True, compute: Compute
 ) -> tuple[Pass, Callable[[tuple[Tensor, ...]], Sums]]:
     """The pass of `sums`, and a function that converts its results to `Sums`."""
     tiling = Tiling(kernel, [X, Y], additive=additive, compute=compute)

@@ -78,7 +78,7 @@ def trials_of(ratio: int, repetitions: int, permutations: int) -> list[dict[str,
 
 def trial(ratio: float, permutations: int, seed: int) -> dict[str, list[float]]:
     """Evaluate every bandwidth on one pair of samples."""
-    X, Y = blobs(M, ratio=ratio, rng=seed)
+    X, Y = map(torch.from_numpy, blobs(M, ratio=ratio, rng=seed))
     with torch.no_grad():
         found = select_bandwidth(X, Y, BANDWIDTHS.tolist(), "t", rng=seed).table
         problem = nulls.Problem(Grid(BANDWIDTHS.tolist()), X, Y, np.random.default_rng(seed), Compute())

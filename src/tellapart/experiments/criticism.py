@@ -128,7 +128,8 @@ def sample_model(title: str, data: Data, out: Path, steps: int, progress: bool |
 def read_samples(path: Path, data: Data) -> Tensor:
     """Read samples from a file as rows with values from 0 to 1."""
     source = read(str(path), "samples")
-    rows = source.content.planes(slice(None), torch.float32).flatten(1) if source.kind == "images" else None
+    images = source.content.planes(slice(None)) if source.kind == "images" else None
+    rows = None if images is None else torch.from_numpy(images).float().flatten(1)
     if rows is None or rows.shape[1] != data.pixels:
         raise InputError("wrong-image-shape", f"{path} must hold images of {' × '.join(map(str, data.shape))} pixels.")
     if len(rows) < 2 * LEARNED + SIZES[-1]:

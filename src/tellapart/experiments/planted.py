@@ -53,7 +53,7 @@ def run(out: Path, quick: bool = False, progress: bool | None = None) -> dict[st
     """Run the comparisons, print a table, and write ``planted.json`` and a report for each defect."""
     extra("matplotlib")
     out.mkdir(parents=True, exist_ok=True)
-    images, labels, _, _ = datasets.mnist()
+    images, labels = map(torch.from_numpy, datasets.mnist()[:2])
     result: dict[str, Any] = {"command": command("planted", quick=quick)}
     for name, make in DEFECTS.items():
         problem = make(images, labels.numpy(), np.random.default_rng(0))

@@ -57,7 +57,8 @@ def _wider(m: int, size: float, seed: int) -> tuple[Tensor, Tensor]:
 
 
 def _blobs(m: int, size: float, seed: int) -> tuple[Tensor, Tensor]:
-    return datasets.blobs(m, ratio=size, rng=seed)
+    X, Y = datasets.blobs(m, ratio=size, rng=seed)
+    return torch.from_numpy(X), torch.from_numpy(Y)
 
 
 #: Title, bandwidth, draws, and the sizes of the difference.

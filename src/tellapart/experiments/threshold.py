@@ -52,7 +52,7 @@ def _wider(m: int, seed: int) -> tuple[Tensor, Tensor]:
 
 def _waves(m: int, seed: int) -> tuple[Tensor, Tensor]:
     X, Y = datasets.perturbed_uniform(m, perturbations=1, amplitude=min(1.0, 8 / m**0.5), rng=seed)
-    return 6 * X, 6 * Y
+    return torch.from_numpy(6 * X), torch.from_numpy(6 * Y)
 
 
 #: Differences that shrink with m, so that the power stays between the level and 1: "close to the null" at every size.

@@ -80,9 +80,9 @@ def load(name: str, *, held_out: float = 1 / 6, image_size: tuple[int, int] | No
             "ignored-option", f"The images of {name} have their own size.", "Leave out {image_size}.", image_size=...
         )
     if name == "mnist":
-        return _with_own_test(name, *datasets.mnist())
+        return _with_own_test(name, *map(torch.from_numpy, datasets.mnist()))
     if name == "digits":
-        images, labels = datasets.digits(labels=True)
+        images, labels = map(torch.from_numpy, datasets.digits(labels=True))
         return _split(name, (8, 8), images.flatten(1).float(), labels, held_out)
     if not Path(name).exists():
         raise InputFileError(
@@ -107,7 +107,7 @@ def load(name: str, *, held_out: float = 1 / 6, image_size: tuple[int, int] | No
     content = source.content
     if content.image_shape is None:
         raise InputError("not-images", f"{name} holds a {source.kind}, but generative models are trained on images.")
-    rows = content.planes(slice(None), torch.float32).movedim(1, -1).flatten(1)
+    rows = torch.from_numpy(content.planes(slice(None))).float().movedim(1, -1).flatten(1)
     return _split(str(Path(name).resolve()), content.image_shape, rows, None, held_out)
 
 

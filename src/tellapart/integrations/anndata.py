@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import torch
 
 from .._util.errors import InputError, InputTypeError
-from ..data.arrays import as_array
+from ..data.arrays import Array, as_array
 from ..data.limits import check_memory
 from ..data.sample import Sample
 
@@ -125,8 +124,8 @@ def _numbers(adata: Any, obsm: str | None, layer: str | None, genes: Sequence[st
     return cells[:, [names.index(gene) for gene in genes]], tuple(genes)
 
 
-def _dense(cells: Any) -> torch.Tensor:
+def _dense(cells: Any) -> Array:
     values = as_array(cells.toarray() if hasattr(cells, "toarray") else cells, "adata")
     if not np.isfinite(values).all():
         raise InputError("non-finite-values", "adata has NaN or infinite values.")
-    return torch.from_numpy(np.ascontiguousarray(values, np.float32 if values.itemsize <= 4 else np.float64))
+    return np.ascontiguousarray(values, np.float32 if values.itemsize <= 4 else np.float64)

@@ -9,6 +9,7 @@ from typing import Any
 
 from .._util.errors import InputError, InputFileError, InputTypeError
 from .._util.extras import extra
+from ..data.arrays import as_array
 from ..data.stores import naming_file
 
 
@@ -32,7 +33,7 @@ def onnx(
     Returns
     -------
     features : callable
-        Function of a tensor, to be passed as ``features=``.
+        Function of an array, to be passed as ``features=``.
     """
     file = Path(path).expanduser()
     if not file.is_file():
@@ -57,7 +58,7 @@ def onnx(
                 "unsuitable-features",
                 f"{file.name} accepts numbers and images, but got texts. Use a feature function of texts.",
             )
-        values = rows.cpu().numpy().astype(dtype)
+        values = as_array(rows, "rows").astype(dtype)
         try:
             return session.run([output or outputs[0]], {inputs[0].name: values})[0]
         except Exception as error:  # the exceptions of ONNX Runtime have no common base class
@@ -66,4 +67,5 @@ def onnx(
             ) from error
 
     features.__name__ = f"onnx({file.name})"
+    features.takes_arrays = True  # type: ignore[attr-defined]
     return features

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor
 
-from ..data import Points
+from ..data import TensorPoints
 
 #: Input of `Kernel.tile`: a tensor with one row per point, or a nested tuple of such tensors.
 Features: TypeAlias = Any
@@ -65,7 +65,7 @@ def merge_plans(a: Plan, b: Plan) -> Plan:
     )
 
 
-def probe_rows(*blocks: Points) -> Tensor:
+def probe_rows(*blocks: TensorPoints) -> Tensor:
     """Return up to `PROBE` rows, spaced evenly over the blocks, from which to make a plan."""
     share = max(PROBE // len(blocks), 1)
     return torch.cat([block[:: max(math.ceil(len(block) / share), 1)].detach() for block in blocks])

@@ -15,7 +15,7 @@ from .. import engine
 from .._util.errors import InputError
 from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
-from ..data import Points, as_pair, as_points, reindex
+from ..data import TensorPoints, as_pair, as_points, reindex
 from ..engine import Compute, MemoryLike, computing
 from ..kernels import Gaussian, Grid, Stationary
 from ..stats import nulls
@@ -49,7 +49,7 @@ def median_bandwidth(X: Any, Y: Any, *, rng: RNG = None) -> float:
     return median_distance(as_points(X, Y), rng)
 
 
-def median_distance(samples: Sequence[Points], rng: RNG) -> float:
+def median_distance(samples: Sequence[TensorPoints], rng: RNG) -> float:
     """`median_bandwidth` without validation of the samples."""
     points = _some_rows(samples, rng)
     unit = float(np.abs(points).max()) or 1.0
@@ -80,7 +80,7 @@ def default_bandwidths(X: Any, Y: Any, count: int = 30, *, rng: RNG = None) -> T
     return bandwidth_grid([x.values, y.values], count, rng)
 
 
-def bandwidth_grid(samples: Sequence[Points], count: int, rng: RNG) -> Tensor:
+def bandwidth_grid(samples: Sequence[TensorPoints], count: int, rng: RNG) -> Tensor:
     """The grid of `default_bandwidths` for samples that are checked already."""
     points = _some_rows(samples, rng)
     centre = points.mean(0)
@@ -259,7 +259,7 @@ def _across_folds(grid: Grid, X: Tensor, Y: Tensor, folds: int, rng: np.random.G
     return torch.einsum("gifjk,if,jkf->g", sums, here, there) / folds
 
 
-def _some_rows(parts: Sequence[Points], rng: RNG) -> np.ndarray[Any, Any]:
+def _some_rows(parts: Sequence[TensorPoints], rng: RNG) -> np.ndarray[Any, Any]:
     """Up to `_ROWS` rows of samples taken together, drawn without regard to labels, in float64."""
     total = sum(map(len, parts))
     chosen = np.arange(total)

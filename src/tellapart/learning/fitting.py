@@ -19,9 +19,10 @@ from ..data import as_pair
 from ..engine import Compute, MemoryLike, computing
 from ..kernels import ARD, Kernel
 from ..stats.pvalues import check_level
-from .ascent import Ascent, Criterion, History
+from .ascent import Ascent
 from .bandwidths import choose_bandwidth
 from .discriminant import fit_witness
+from .history import Criterion, History
 from .starts import ard_from_marginals, named_kernel
 
 #: Maximum number of held-out rows of each sample, which are evaluated repeatedly.

@@ -14,9 +14,7 @@ from ..engine import Compute
 from ..kernels import ARD, MLP, Deep, Gaussian, Kernel, as_kernel
 from ..stats.formulas import mmd2_of_totals, relabelling_variance
 from .bandwidths import median_distance
-
-#: Kernels that can be named instead of made.
-NAMES = ("rbf", "ard", "full", "deep", "witness")
+from .history import NAMES
 
 #: Rows of each sample that coordinates are evaluated on; maximum number of pairs of numbers in all, and at a time.
 _ROWS, _PAIRS, _PAIRS_AT_A_TIME = 500, 2e8, 4e6

@@ -8,7 +8,7 @@ from .._util.numbers import number, p_sentence, percent
 from .._util.view import Block, Detail, Facts, Headline, Notes, Point, Tile, View
 from ..criticism import Comparison
 from ..criticism.separability import GRADES
-from ..learning.starts import NAMES
+from ..learning import NAMES
 from ..twosample.views import distinct_names, explain_pvalue, families_table, interpret, pvalue_tile
 from .blocks import Command, PictureBlock
 from .columns import columns_block

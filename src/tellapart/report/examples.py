@@ -10,6 +10,7 @@ from .._util.numbers import number
 from ..criticism import Comparison, Exemplar
 from ..criticism.exemplars import where
 from ..data import Sample
+from ..engine.rows import as_matrix
 from . import pictures
 from .blocks import PictureBlock
 from .words import clip
@@ -186,7 +187,7 @@ def _without(level: str, there: set[str], names: tuple[str, str]) -> tuple[str, 
 def _columns(sample: Sample) -> tuple[str, ...]:
     if sample.shown is not None:
         return sample.shown.columns
-    return sample.names or tuple(str(k) for k in range(sample.values.flatten(1).shape[1]))
+    return sample.names or tuple(str(k) for k in range(as_matrix(sample.values).shape[1]))
 
 
 def _headings(columns: tuple[str, ...], c: Comparison) -> tuple[tuple[Heading, ...], list[int]]:

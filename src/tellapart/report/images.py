@@ -12,6 +12,7 @@ from .._util.view import PixelMap, Row
 from ..criticism import Comparison, Weights
 from ..data import Sample
 from ..data.arrays import Array
+from ..engine.rows import as_matrix
 from ..twosample.auto_result import AutoResult
 from ..twosample.views import distinct_names
 from . import pictures
@@ -99,7 +100,7 @@ def _means(x: Sample, y: Sample) -> tuple[str, str] | None:
     shape = x.image_shape
     if shape is None:
         return None
-    means = [sample.values.flatten(1).double().mean(0).cpu().numpy().reshape(shape) for sample in (x, y)]
+    means = [as_matrix(sample.values).astype(np.float64).mean(0).reshape(shape) for sample in (x, y)]
     low, high = min(m.min() for m in means), max(m.max() for m in means)
     span = high - low or 1.0
     drawn = [pictures.thumbnail(_bytes((m - low) / span)) for m in means]

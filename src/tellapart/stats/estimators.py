@@ -10,7 +10,8 @@ from torch import Tensor
 
 from .. import engine
 from .._util.errors import InputError, InputTypeError
-from ..data import Sample, as_pair
+from ..data import as_pair
+from ..data.torch_rows import TensorSample
 from ..engine import MemoryLike, computing
 from ..kernels import Kernel, as_kernel
 from .formulas import (
@@ -238,7 +239,7 @@ def block_estimate(X: Any, Y: Any, kernel: Any, *, block_size: int = 2) -> Block
 
 def _check_arguments(
     X: Any, Y: Any, kernel: Any, estimator: str, *, known: tuple[str, ...], what: str, at_least: int
-) -> tuple[Sample, Sample, Kernel]:
+) -> tuple[TensorSample, TensorSample, Kernel]:
     """The two samples and the kernel, if an estimate can be made of them."""
     if estimator not in known:
         names = ", ".join(map(repr, known))
@@ -267,7 +268,7 @@ def single_kernel(kernel: Any) -> Kernel:
     return found
 
 
-def _as_given(value: Tensor, x: Sample, y: Sample) -> float | Tensor:
+def _as_given(value: Tensor, x: TensorSample, y: TensorSample) -> float | Tensor:
     """A tensor for those who gave tensors, a number for everybody else."""
     if not (x.from_tensor or y.from_tensor):
         return value.item()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from scipy.special import ndtri
@@ -14,6 +14,8 @@ from .._util.errors import InputError, InputTypeError, Note
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+Array: TypeAlias = "np.ndarray[Any, Any]"
 
 #: Draws from a null distribution at the most. All are kept, and what is below 1e-7 is no matter of counting.
 MOST_DRAWS = 10**7
@@ -127,6 +129,16 @@ def critical_value(distribution: Tensor, alpha: float) -> Tensor:
     if rank < 1:
         return distribution.new_full(distribution.shape[:-1], math.inf)
     return distribution.sort(-1).values[..., -rank]
+
+
+def threshold_of(draws: Array, alpha: float) -> float:
+    """`critical_value` of one null distribution, as a number.
+
+    >>> threshold_of(np.arange(19.0), 0.1), threshold_of(np.arange(19.0), 0.01)
+    (17.0, inf)
+    """
+    rank = critical_rank(alpha, len(draws))
+    return math.inf if rank < 1 else float(np.sort(draws)[-rank])
 
 
 def attainable_level(alpha: float, draws: int) -> float:

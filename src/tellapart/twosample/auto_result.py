@@ -6,13 +6,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import torch
 
 from .._util.numbers import percent
 from .._util.view import Block, Detail, Facts, Figure, Headline, PixelMap, TableBlock, Tile, View, notes
 from ..omnibus import tie_adjusted_threshold
 from ..omnibus.families.pairs import MAX_PAIRS
-from ..stats.pvalues import critical_value, rejects
+from ..stats.pvalues import rejects, threshold_of
 from .figures import null_figure
 from .findings import Findings
 from .pixels import map_pixels
@@ -57,7 +56,7 @@ class AutoResult(TestOutcome):
 
     def threshold(self, alpha: float = 0.05) -> float:
         """What the statistic must exceed for the test to reject at level ``alpha``; infinite with too few draws."""
-        return tie_adjusted_threshold(float(critical_value(torch.from_numpy(self.null_distribution), alpha)))
+        return tie_adjusted_threshold(threshold_of(self.null_distribution, alpha))
 
     def column_alpha(self, alpha: float = 0.05) -> float:
         """Adjusted p-values up to this are named: half of ``alpha`` for columns and half for pairs, if there are any.

@@ -10,8 +10,9 @@ import numpy as np
 import torch
 
 from .._util.rng import RNG, seed_of
-from ..data import Points, take_rows
+from ..data import TensorPoints, take_rows
 from ..data.encoding import Standardise
+from ..data.torch_rows import as_tensors
 from ..engine import Compute, Cost, MemoryLike, computing, measure
 from ..kernels import Kernel
 from ..learning.splits import Split
@@ -62,15 +63,15 @@ def mmd_test_cost(
     seed = seed_of(rng)
     samples = KernelInput(X, Y, kernel, seed, standardise, keep_columns, max_memory, reading, null=chosen).open()
     chosen = place_labels(chosen, samples)
-    x, y = samples.points
+    x, y = map(as_tensors, samples.points)
     with computing(max_memory, cluster, threads=threads) as compute:
         found = choose_kernel(kernel, x, y, seed)
         return cost_of_test(x, y, found, chosen, permutations, seed, compute, dtype=dtype)
 
 
 def cost_of_learned_test(
-    x: Points,
-    y: Points,
+    x: TensorPoints,
+    y: TensorPoints,
     kernel: Any,
     splits: Sequence[Split],
     null: Null,
@@ -88,8 +89,8 @@ def cost_of_learned_test(
 
 @torch.no_grad()
 def cost_of_test(
-    x: Points,
-    y: Points,
+    x: TensorPoints,
+    y: TensorPoints,
     kernel: Kernel,
     null: Null,
     permutations: int | Literal["auto"],

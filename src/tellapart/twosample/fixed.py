@@ -14,9 +14,10 @@ import torch
 from .._util.errors import InputError
 from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
-from ..data import Points, check_unchanged
+from ..data import TensorPoints, check_unchanged
 from ..data.encoding import Standardise
 from ..data.shared import LESS_IS_SEEN
+from ..data.torch_rows import as_tensors
 from ..engine import Compute, MemoryLike, computing
 from ..kernels import Gaussian, Kernel, as_kernel
 from ..learning.bandwidths import median_distance
@@ -133,7 +134,7 @@ def mmd_test(
         shared=LESS_IS_SEEN
     )
     chosen = place_labels(chosen, samples)
-    x, y = samples.points
+    x, y = map(as_tensors, samples.points)
     with computing(max_memory, cluster, progress, threads, title="mmd_test") as compute:
         found = choose_kernel(kernel, x, y, seed)
         result = run_test(x, y, found, chosen, permutations, seed, compute, dtype=dtype, alpha=alpha, start=start)
@@ -143,8 +144,8 @@ def mmd_test(
 
 
 def run_test(
-    x: Points,
-    y: Points,
+    x: TensorPoints,
+    y: TensorPoints,
     kernel: Kernel,
     null: Null,
     permutations: int | Literal["auto"],
@@ -208,7 +209,7 @@ def witness_test(
     check_draws(permutations)
     seed = seed_of(rng)
     samples = KernelInput(X, Y, witness, seed, keep_columns=True, max_memory=max_memory).open()
-    x, y = samples.points
+    x, y = map(as_tensors, samples.points)
     with computing(max_memory) as compute:
         result = run_witness_test(x, y, witness, null, permutations, seed, compute, start=start)
     check_unchanged(x, y)
@@ -217,8 +218,8 @@ def witness_test(
 
 
 def run_witness_test(
-    x: Points,
-    y: Points,
+    x: TensorPoints,
+    y: TensorPoints,
     witness: Kernel,
     null: Permutation,
     permutations: int,
@@ -255,8 +256,8 @@ def _result(
     pvalue: float,
     floor: float,
     null: Null,
-    x: Points,
-    y: Points,
+    x: TensorPoints,
+    y: TensorPoints,
     kernel: Kernel,
     seed: int,
     start: float,
@@ -279,7 +280,7 @@ def _result(
     )
 
 
-def choose_kernel(kernel: Any, x: Points, y: Points, seed: int) -> Kernel:
+def choose_kernel(kernel: Any, x: TensorPoints, y: TensorPoints, seed: int) -> Kernel:
     """The kernel given, or the Gaussian of the median distance."""
     if isinstance(kernel, str):
         if kernel != "median":

@@ -13,10 +13,11 @@ import numpy as np
 from .._util.errors import InputError, Note
 from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
-from ..data import Points, check_unchanged, take_rows
+from ..data import TensorPoints, check_unchanged, take_rows
 from ..data.encoding import Standardise
 from ..data.hashing import hash_blocks
 from ..data.shared import SharedRows, find_shared_rows
+from ..data.torch_rows import as_tensors
 from ..engine import Compute, MemoryLike, computing
 from ..learning import Criterion
 from ..learning.fitting import LearningSettings, learn_kernel
@@ -114,7 +115,7 @@ def learned_test(
     seed = seed_of(rng)
     samples = KernelInput(X, Y, kernel, seed, standardise, keep_columns, max_memory, reading, null=chosen).open()
     chosen = place_labels(chosen, samples)
-    x, y = samples.points
+    x, y = map(as_tensors, samples.points)
     shared = find_shared_rows(hash_blocks(x), hash_blocks(y))
     noted = (
         () if shared is None else (Note("shared-rows", f"{shared} Equal rows are learned from or tested together."),)
@@ -130,8 +131,8 @@ def learned_test(
 
 
 def run_learned_test(
-    x: Points,
-    y: Points,
+    x: TensorPoints,
+    y: TensorPoints,
     kernel: Any,
     settings: LearningSettings,
     splits: Sequence[Split],
@@ -160,8 +161,8 @@ def run_learned_test(
 
 
 def _learn_and_test(
-    x: Points,
-    y: Points,
+    x: TensorPoints,
+    y: TensorPoints,
     split: Split,
     kernel: Any,
     settings: LearningSettings,

@@ -86,6 +86,7 @@ class KernelInput:
             paired=isinstance(self.null, Paired),
             min_rows=2,
             standardise=standardise,
+            tensors=True,
         )
         return opened.encode(shared=shared)
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from .._util.view import Figure, View
-from ..kernels import Kernel
 from ..stats.pvalues import check_level, rejects
 from .rank_view import distance_figure, rank_view
 from .result import Result
+
+if TYPE_CHECKING:
+    from ..kernels import Kernel
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 

@@ -17,13 +17,14 @@ from .. import engine
 from .._util.errors import InputError, InputTypeError, Note
 from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
-from ..data import Points, check_unchanged, take_rows
+from ..data import TensorPoints, check_unchanged, take_rows
 from ..data.notices import check_keep
 from ..data.open import open_samples
 from ..data.options import check_reading
-from ..data.samples import Samples
+from ..data.samples import Variable
 from ..data.several import name_samples
 from ..data.shared import COPIES_WIN, note_shared
+from ..data.torch_rows import as_tensors
 from ..engine import Compute, MemoryLike, Sums, computing
 from ..kernels import Grid, Kernel, Mixture, as_kernel
 from ..learning.bandwidths import median_distance
@@ -124,24 +125,26 @@ def rank(
     names, data = _split_names(models)
     options = check_reading({"features": features, "rng": seed, "max_memory": max_memory, **reading}, rank)
     keep = check_keep(keep_columns)
-    opened = open_samples([reference, *data], ("reference", *names), options, keep_columns=keep, min_rows=4)
+    called = ("reference", *names)
+    opened = open_samples([reference, *data], called, options, keep_columns=keep, min_rows=4, tensors=True)
     samples = opened.encode()
     paths = [location.path for location in opened.located]
     more = note_shared(paths, samples.points, ("the reference", *names), COPIES_WIN, with_first=True)
-    if kernel is None or isinstance(kernel, str):
-        samples = _on_one_scale(samples)
+    points = [as_tensors(part) for part in samples.points]
+    if samples.kind == "table" and (kernel is None or isinstance(kernel, str)):
+        points = _on_one_scale(points, samples.variables)
     with computing(max_memory, None, progress, threads, title="rank") as compute, torch.no_grad():
-        tested, given, how = _choose_kernel(samples.points, kernel, train_size, learning, seed, compute)
+        tested, given, how = _choose_kernel(points, kernel, train_size, learning, seed, compute)
         bandwidths = _bandwidths(tested[0], seed) if diagnostics or given is None else []
         chosen = Mixture(bandwidths) if given is None else given
         parts = len(data) * (2 if diagnostics else 1)
         phases = [compute.phase(k, parts) for k in range(parts)]
         sums = _sums(chosen, tested, phases[: len(data)])
         scales = _by_scale(tested, names, alpha, bandwidths, phases[len(data) :]) if diagnostics else []
-        separated = _separate(samples.points, names, seed, compute.here()) if diagnostics else {}
+        separated = _separate(points, names, seed, compute.here()) if diagnostics else {}
         found = [
-            _describe(name, one, separated.get(name), len(rows), (tested[0], points), samples.image_shape)
-            for name, one, rows, points in zip(names, sums, samples.points[1:], tested[1:], strict=True)
+            _describe(name, one, separated.get(name), len(rows), (tested[0], some), samples.image_shape)
+            for name, one, rows, some in zip(names, sums, points[1:], tested[1:], strict=True)
         ]
     check_unchanged(*samples.points)
     return RankResult.of(
@@ -176,23 +179,21 @@ def _split_names(models: Any) -> tuple[tuple[str, ...], list[Any]]:
     return names, data
 
 
-def _on_one_scale(samples: Samples) -> Samples:
+def _on_one_scale(points: Sequence[TensorPoints], variables: Sequence[Variable]) -> list[TensorPoints]:
     """Columns of tables divided by their deviation in the reference, the indicators of a category together."""
-    if samples.kind != "table":
-        return samples
-    first = samples.points[0][:].double()
+    first = points[0][:].double()
     centre, scale = first.mean(0), first.std(0)
-    for unit in samples.variables:
+    for unit in variables:
         places = list(unit.coordinates)
         together = float(scale[places].square().sum().sqrt())
         # A column that is constant in the reference stays as it is.
         scale[places] = together if together > 1e-9 * float(centre[places].abs().max()) else 1.0
-    return replace(samples, points=tuple((part[:].double() - centre) / scale for part in samples.points))
+    return [(part[:].double() - centre) / scale for part in points]
 
 
 def _choose_kernel(
-    points: Sequence[Points], kernel: Any, train_size: float, learning: Any, seed: int, compute: Compute
-) -> tuple[list[Points], Kernel | None, str | None]:
+    points: Sequence[TensorPoints], kernel: Any, train_size: float, learning: Any, seed: int, compute: Compute
+) -> tuple[list[TensorPoints], Kernel | None, str | None]:
     """The rows that are tested, the kernel (None if it is the one that is not chosen), and what was learned."""
     if kernel is None:
         return list(points), None, None
@@ -228,12 +229,12 @@ def _choose_kernel(
     return tested, found.requires_grad_(False), kernel
 
 
-def _bandwidths(reference: Points, seed: int) -> list[float]:
+def _bandwidths(reference: TensorPoints, seed: int) -> list[float]:
     median = median_distance([reference], seed)
     return [factor * median for factor in FACTORS]
 
 
-def _sums(kernel: Kernel, points: Sequence[Points], phases: Sequence[Compute]) -> list[Sums]:
+def _sums(kernel: Kernel, points: Sequence[TensorPoints], phases: Sequence[Compute]) -> list[Sums]:
     """The sums of the reference and each model, one phase each."""
     return [
         engine.sums(kernel, points[0], other, compute=phase) for other, phase in zip(points[1:], phases, strict=True)
@@ -245,7 +246,7 @@ def _describe(
     s: Sums,
     separated: tuple[float, float] | None,
     rows: int,
-    points: tuple[Points, Points],
+    points: tuple[TensorPoints, TensorPoints],
     image_shape: tuple[int, ...] | None,
 ) -> RankedModel:
     found = estimate_from(s)
@@ -268,7 +269,7 @@ def _describe(
     )
 
 
-def _as_rows(points: Points, rows: Array) -> Array:
+def _as_rows(points: TensorPoints, rows: Array) -> Array:
     found: Array = points[torch.from_numpy(rows)].detach().cpu().float().flatten(1).numpy()
     return found
 
@@ -297,7 +298,7 @@ def _two_sided(t: float, degrees: int) -> float:
     return max(math.erfc(z / math.sqrt(2)), 1e-300)
 
 
-def _note_few(names: Sequence[str], points: Sequence[Points]) -> list[str]:
+def _note_few(names: Sequence[str], points: Sequence[TensorPoints]) -> list[str]:
     """That p-values of samples with few rows are approximate."""
     few = [f"{name} ({len(part)})" for name, part in zip(names, points, strict=True) if len(part) < FEW]
     if not few:
@@ -310,7 +311,7 @@ def _note_few(names: Sequence[str], points: Sequence[Points]) -> list[str]:
 
 
 def _by_scale(
-    points: Sequence[Points],
+    points: Sequence[TensorPoints],
     names: Sequence[str],
     alpha: float,
     bandwidths: Sequence[float],
@@ -335,7 +336,7 @@ def _by_scale(
 
 
 def _separate(
-    points: Sequence[Points], names: Sequence[str], seed: int, compute: Compute
+    points: Sequence[TensorPoints], names: Sequence[str], seed: int, compute: Compute
 ) -> dict[str, tuple[float, float]]:
     """The AUC of a witness that was learned on other rows, and its standard error, for each model."""
     return {

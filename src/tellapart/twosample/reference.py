@@ -15,7 +15,7 @@ import numpy as np
 from .._util.errors import InputError
 from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
-from ..data import Points, check_unchanged
+from ..data import check_unchanged
 from ..data.content import Deviation
 from ..data.features import features_differ
 from ..data.limits import check_count
@@ -215,7 +215,7 @@ class Reference:
         rows, new = self.kept(slice(compared), batch.single), batch.rows
         units = units_of(known.schema, known.constants)
         mixed = Samples(
-            (_as_points(rows), _as_points(new)),
+            (rows, new),
             units,
             known.schema.image_shape,
             (None, None),
@@ -296,10 +296,3 @@ class Batch:
         """A fingerprint of its rows."""
         values = np.ascontiguousarray(self.rows, np.float64)
         return hashlib.sha256(repr(values.shape).encode() + values.tobytes()).hexdigest()[:16]
-
-
-def _as_points(rows: Array) -> Points:
-    """Rows as `tellapart.data` hands them out; the memory is shared."""
-    from torch import from_numpy
-
-    return from_numpy(rows)

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .._util.errors import InputError, InputFileError, InputMemoryError
-from .._util.files import read_tensors, write_tensors
+from .._util.files import read_arrays, write_arrays
 from .._util.records import Records
 from .._util.text import printable
 from ..data.finite import LARGEST
@@ -72,14 +72,14 @@ RECORDS = Records([ReferenceState, *SCHEMA_PARTS, *TEST_PARTS])
 
 def write_state(state: ReferenceState, path: str | PathLike[str]) -> None:
     """One file, which appears whole or not at all."""
-    facts, tensors = RECORDS.pack(state)
-    write_tensors(path, tensors, facts)
+    facts, arrays = RECORDS.pack(state)
+    write_arrays(path, arrays, facts)
 
 
 def read_state(path: str | PathLike[str]) -> ReferenceState:
     """What `write_state` wrote; whatever is wrong with it is an error that names the file."""
     try:
-        tensors, facts = read_tensors(path, "a reference written by tellapart.Reference.save")
+        arrays, facts = read_arrays(path, "a reference written by tellapart.Reference.save")
     except (json.JSONDecodeError, RecursionError) as error:
         raise InputError(
             "damaged-file", f"{path} cannot be read as a reference: its header is not valid JSON."
@@ -94,7 +94,7 @@ def read_state(path: str | PathLike[str]) -> ReferenceState:
         ) from error
     try:
         _check_version(facts)
-        state: ReferenceState = RECORDS.unpack(facts, tensors)
+        state: ReferenceState = RECORDS.unpack(facts, arrays)
         _check(state)
     except InputError as error:
         raise error.after(f"{path} cannot be read as a reference. ") from error
@@ -107,18 +107,18 @@ def read_state(path: str | PathLike[str]) -> ReferenceState:
 
 def as_loaded(state: ReferenceState) -> ReferenceState:
     """The same as it would come from a file, so that sums over it have the same bits."""
-    facts, tensors = RECORDS.pack(state)
-    copies = {name: value.detach().cpu().clone().contiguous() for name, value in tensors.items()}
+    facts, arrays = RECORDS.pack(state)
+    copies = {name: np.array(value, order="C") for name, value in arrays.items()}
     found: ReferenceState = RECORDS.unpack(json.loads(json.dumps(facts)), copies)
     return found
 
 
 def fingerprint(state: ReferenceState) -> str:
     """The same for the same state, in 16 letters."""
-    facts, tensors = RECORDS.pack(state)
+    facts, arrays = RECORDS.pack(state)
     found = hashlib.sha256(repr(facts).encode())
-    for name in sorted(tensors):
-        found.update(np.ascontiguousarray(tensors[name].numpy()).tobytes())
+    for name in sorted(arrays):
+        found.update(arrays[name].tobytes())
     return found.hexdigest()[:16]
 
 

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
 from .._util.numbers import is_smallest, number, p_text
 from .._util.text import shorten
 from .._util.view import Facts, Figure, View, notes
-from ..kernels import Kernel
-from ..learning import History
+from ..learning.history import History
 from ..learning.splits import Split
-from ..stats.pvalues import COMBINATIONS, critical_value
+from ..stats.pvalues import COMBINATIONS, threshold_of
 from .figures import null_figure
 from .result import Displayed, TestOutcome
 from .views import explain_pvalue, headline, interpret
+
+if TYPE_CHECKING:
+    from ..kernels import Kernel
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +74,7 @@ class TestResult(TestOutcome):
 
     def threshold(self, alpha: float = 0.05) -> float:
         """What the statistic must exceed for the test to reject at level ``alpha``; infinite with too few draws."""
-        return float(critical_value(torch.from_numpy(self.null_distribution), alpha))
+        return threshold_of(self.null_distribution, alpha)
 
     def _json_fields(self) -> dict[str, Any]:
         return {**super()._json_fields(), "bandwidth": self.bandwidth}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..data import Points
+from ..data import TensorPoints
 from ..engine import Compute
 from ..learning.discriminant import fit_witness
 from ..stats.auc import auc_and_error
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 ROWS = 4_000
 
 
-def held_out_auc(x: Points, y: Points, rng: np.random.Generator, compute: Compute) -> tuple[float, float]:
+def held_out_auc(x: TensorPoints, y: TensorPoints, rng: np.random.Generator, compute: Compute) -> tuple[float, float]:
     """The AUC on one half of the rows of a witness (a kernel ridge regression) fitted to the other, and its error."""
     learned, held_out = [], []
     for part in (x, y):
@@ -30,5 +30,5 @@ def held_out_auc(x: Points, y: Points, rng: np.random.Generator, compute: Comput
     return auc_and_error(of_x, of_y)
 
 
-def _rows(points: Points, rows: np.ndarray[Any, Any]) -> Tensor:
+def _rows(points: TensorPoints, rows: np.ndarray[Any, Any]) -> Tensor:
     return points[np.sort(rows)].detach().cpu().float()

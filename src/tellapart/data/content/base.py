@@ -6,9 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import torch
-from torch import Tensor
-
 from ..._util.errors import InputError
 from ..arrays import Array
 from ..columns import TableColumn
@@ -22,7 +19,7 @@ if TYPE_CHECKING:
 class Given(NamedTuple):
     """Numbers as they came: the values, the names of their columns, and the shape of an image where they are pixels."""
 
-    values: Array | Tensor
+    values: Array
     names: tuple[str, ...] | None = None
     kind: Kind = "rows"
     image_shape: tuple[int, ...] | None = None
@@ -43,7 +40,7 @@ class Content(ABC):
         """What the rows are shown as."""
 
     @property
-    def features(self) -> Tensor | None:
+    def features(self) -> Array | None:
         """What a function of the rows gave, where that is compared instead of the rows."""
         return None
 
@@ -121,7 +118,7 @@ class Content(ABC):
             image_shape=...,
         )
 
-    def planes(self, rows: slice, dtype: torch.dtype) -> Tensor:
+    def planes(self, rows: slice) -> Array:
         """Some images as floats between 0 and 1 of shape (n, channels, h, w), as networks take them."""
         raise InputError("not-images", f"Images are needed, but there is a {self.describe()}.")
 

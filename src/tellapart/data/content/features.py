@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from ..._util.errors import InputError
 from ..arrays import Array
 from ..columns import TableColumn
 from ..encoding import Encoding, Standardise
-from ..features import Batch, apply_features, name_outputs
+from ..features import apply_features, name_outputs
 from ..finite import check_finite
 from ..hashing import hash_blocks
 from ..names import unique_names
@@ -43,7 +41,7 @@ class Features(Content):
         The rows.
     """
 
-    values: Tensor
+    values: Array
     function: Callable[..., Any]
     shown: Content
 
@@ -53,7 +51,7 @@ class Features(Content):
         return self.shown.kind
 
     @property
-    def features(self) -> Tensor:
+    def features(self) -> Array:
         """What the function gave."""
         return self.values
 
@@ -100,7 +98,7 @@ class Features(Content):
 
     def fit_encoding(self, other: Content, rows: tuple[Array, Array], standardise: Standardise) -> Encoding:
         """Standardised features, or features as they are."""
-        matrices = self.values.numpy(), other.numbers(None, "")
+        matrices = self.values, other.numbers(None, "")
         return Encoding.fit_matrices(matrices, rows, self._name_outputs(other), bool(standardise))
 
     def _name_outputs(self, other: Content) -> tuple[str, ...]:
@@ -112,13 +110,13 @@ class Features(Content):
 
     def numbers(self, encoding: Encoding | None, label: str) -> Array:
         """The features."""
-        return self.values.numpy()
+        return self.values
 
     def concatenate(self, others: Sequence[Content]) -> Features:
         """The features of several samples, and the rows that they were computed from."""
-        values = [self.values, *(torch.from_numpy(other.numbers(None, "")) for other in others)]
+        values = [self.values, *(other.numbers(None, "") for other in others)]
         shown = [other.shown for other in others if isinstance(other, Features)]
-        return Features(torch.cat(values), self.function, self.shown.concatenate(shown))
+        return Features(np.concatenate(values), self.function, self.shown.concatenate(shown))
 
     def most_numbers(self, indicators: bool) -> int:
         """One number for each output, and one that says whether it is missing."""
@@ -127,7 +125,7 @@ class Features(Content):
     @property
     def single(self) -> tuple[bool, ...]:
         """For each output whether it is in single precision."""
-        return (self.values.dtype != torch.float64,) * int(self.values.shape[1])
+        return (self.values.dtype != np.float64,) * int(self.values.shape[1])
 
     def hash_rows(self) -> Array:
         """A number of 64 bits for each row, which rows with equal features share."""
@@ -137,17 +135,14 @@ class Features(Content):
 def features_of_numbers(
     content: Content, function: Callable[..., Any], label: str, missing: Missing, batch_size: int
 ) -> Features:
-    """Features of rows of numbers, which the function gets as floats of shape (n, d)."""
+    """Features of rows of numbers, which the function gets in shape (n, d)."""
     values = content.require_matrix(label, "features")
     if missing == "indicator":
         advice = "{features} needs all values: read it with {missing}."
         check_finite(values, label, advice=advice, features=..., missing="drop")
 
-    def batches(dtype: torch.dtype) -> Iterator[Batch]:
-        for start in range(0, len(values), batch_size):
-            yield torch.from_numpy(values[start : start + batch_size].astype(np.float64)).to(dtype)
-
-    return Features(apply_features(batches, function, label), function, content)
+    blocks = (values[start : start + batch_size].astype(np.float64) for start in range(0, len(values), batch_size))
+    return Features(apply_features(blocks, function, label), function, content)
 
 
 def features_of_texts(
@@ -159,7 +154,5 @@ def features_of_texts(
     used, places = np.unique(column.values, return_inverse=True)
     texts = [column.levels[k] for k in used]
 
-    def batches(_: torch.dtype) -> Iterator[Batch]:
-        return (texts[start : start + batch_size] for start in range(0, len(texts), batch_size))
-
+    batches = (texts[start : start + batch_size] for start in range(0, len(texts), batch_size))
     return Features(apply_features(batches, function, label)[places], function, content)

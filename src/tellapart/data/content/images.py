@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from ..._util.errors import InputError, Note
 from ..arrays import Array, iterate_blocks
 from ..encoding import Encoding, Standardise
-from ..features import Batch, apply_features
+from ..features import apply_features
 from ..finite import check_finite
 from ..hashing import hash_blocks
 from ..limits import check_memory
@@ -24,6 +22,8 @@ from .features import Features
 
 if TYPE_CHECKING:
     from ..options import Missing
+
+Numbers = TypeVar("Numbers")
 
 #: Below this a side is more likely a few coordinates than an image.
 _SMALLEST = 4
@@ -122,9 +122,7 @@ class Images(Content):
     def apply(self, function: Callable[..., Any], label: str, missing: Missing, batch_size: int) -> Features:
         """Features of the images, which the function gets as `planes`."""
 
-        def batches(dtype: torch.dtype) -> Iterator[Batch]:
-            return (self.planes(slice(k, k + batch_size), dtype) for k in range(0, len(self), batch_size))
-
+        batches = (self.planes(slice(k, k + batch_size)) for k in range(0, len(self), batch_size))
         return Features(apply_features(batches, function, label), function, self)
 
     def in_given_order(self) -> Array:
@@ -171,11 +169,11 @@ class Images(Content):
         shown: Array = np.clip(np.rint(unit * 255), 0, 255).astype(np.uint8)
         return shown
 
-    def planes(self, rows: slice, dtype: torch.dtype) -> Tensor:
+    def planes(self, rows: slice) -> Array:
         """Some of the images as floats between 0 and 1 of shape (n, channels, h, w), as networks take them."""
         unit = (self.pixels[rows].astype(np.float64) - self.low) / (self.high - self.low)
         channels = unit[:, None] if unit.ndim == 3 else np.moveaxis(unit, -1, 1)
-        return torch.from_numpy(np.ascontiguousarray(channels)).to(dtype)
+        return np.ascontiguousarray(channels)
 
     def in_colour(self) -> Images:
         """Grey images as coloured ones that look the same."""
@@ -193,12 +191,31 @@ class Images(Content):
             return self
         parts = []
         for rows, _ in iterate_blocks(self.pixels):
-            planes = torch.nn.functional.interpolate(
-                self.planes(rows, torch.float32), size, mode="bilinear", antialias=True, align_corners=False
-            )
-            parts.append(np.moveaxis(planes.clamp(0, 1).numpy(), 1, -1))
+            planes = resize(self.planes(rows), size)
+            parts.append(np.moveaxis(np.clip(planes, 0, 1).astype(np.float32), 1, -1))
         pixels = np.concatenate(parts)
         return Images(pixels if self.pixels.ndim == 4 else pixels[..., 0], 0.0, 1.0, self.channels)
+
+
+def resize(planes: Array, size: tuple[int, int]) -> Array:
+    """Images of shape (…, h, w) at another size, by linear interpolation that averages where it shrinks.
+
+    >>> resize(np.array([[[0.0, 1.0, 2.0, 3.0]]]), (1, 2))
+    array([[[0.71428571, 2.28571429]]])
+    """
+    rows, columns = (_interpolation(old, new) for old, new in zip(planes.shape[-2:], size, strict=True))
+    resized: Array = rows @ (planes @ columns.T)
+    return resized
+
+
+def _interpolation(old: int, new: int) -> Array:
+    """The matrix that makes ``new`` pixels of ``old`` ones: each a mean with weights that fall linearly to 0."""
+    step = old / new
+    reach = max(step, 1.0)
+    centres = (np.arange(new) + 0.5) * step
+    weights = np.maximum(0.0, 1.0 - np.abs(np.arange(old) + 0.5 - centres[:, None]) / reach)
+    normed: Array = weights / weights.sum(1, keepdims=True)
+    return normed
 
 
 def format_sides(shape: tuple[int, ...]) -> str:
@@ -293,13 +310,14 @@ def match_ranges(first: Images, second: Images) -> tuple[Images, Images]:
     return replace(first, low=low, high=high), replace(second, low=low, high=high)
 
 
-def to_unit_range(values: Tensor, low: float, high: float) -> Tensor:
+def to_unit_range(values: Numbers, low: float, high: float) -> Numbers:
     """Pixels between 0 and 1, with their gradient.
 
-    >>> to_unit_range(torch.tensor([0.0, 51.0, 255.0]), 0.0, 255.0)
-    tensor([0.0000, 0.2000, 1.0000])
+    >>> to_unit_range(np.array([0.0, 51.0, 255.0]), 0.0, 255.0)
+    array([0. , 0.2, 1. ])
     """
-    return values if (low, high) == (0, 1) else (values - low) / (high - low)
+    plain: Any = values
+    return values if (low, high) == (0, 1) else (plain - low) / (high - low)
 
 
 def know_white(*sides: Images) -> bool:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 
 from ..._util.errors import InputError
 from ..arrays import Array, as_array, check_rows
@@ -18,7 +17,7 @@ from .base import FileFormat, Opened, Request
 from .npz import SAVE_AS_NPY, pick_member
 
 _LONGEST_HEADER = 2**24
-_TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<i2", "BOOL": "|b1"}
+_TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "BOOL": "|b1"}
 _TYPES |= {f"{kind}{8 * size}": f"<{kind.lower()}{size}" for kind in "IU" for size in (1, 2, 4, 8)}
 
 
@@ -44,8 +43,8 @@ class Safetensors(FileFormat):
         request.check_memory(float(math.prod(place.shape)) * 2 * max(4, dtype.itemsize), SAVE_AS_NPY, max_rows=...)
         stored: Array = Plain(request.data, request.label, place.start, dtype, place.shape).rows(slice(None))
         if place.kind == "BF16":
-            half = torch.from_numpy(stored).view(torch.bfloat16)
-            return Opened(as_array(half, request.label), precision=precision_of(half.dtype))
+            single = (stored.astype("<u4") << 16).view("<f4")  # bfloat16 is the first half of float32
+            return Opened(as_array(single, request.label), precision=precision_of("bfloat16"))
         return Opened(as_array(stored, request.label))
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from torch.utils.data import DataLoader, Dataset, IterableDataset
 
 from ..._util.errors import InputError, InputTypeError
 from ..arrays import Array, as_array
@@ -26,10 +26,13 @@ class TorchData(Format):
 
     def matches(self, data: Any) -> bool:
         """Whether this is a data set or a loader."""
-        return isinstance(data, (Dataset, DataLoader))
+        known = sys.modules.get("torch.utils.data")  # whoever has one has imported it
+        return known is not None and isinstance(data, (known.Dataset, known.DataLoader))
 
     def open(self, request: Request) -> Opened:
         """Read the rows wanted."""
+        from torch.utils.data import DataLoader, Dataset, IterableDataset
+
         data, label, options = request.data, request.label, request.options
         if isinstance(data, Dataset) and not isinstance(data, IterableDataset):
             total = _count_items(data, label)

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from ... import engine
 from ..._util.errors import InputError, InputMemoryError
-from ...data import Points
+from ...data import TensorPoints
 from ...engine import Compute
 from ...kernels import Kernel
 from ..pvalues import permutation_pvalue, reaches
@@ -36,8 +36,8 @@ class Problem:
     """
 
     kernel: Kernel
-    X: Points
-    Y: Points
+    X: TensorPoints
+    Y: TensorPoints
     rng: np.random.Generator
     compute: Compute
     dtype: torch.dtype = torch.float32

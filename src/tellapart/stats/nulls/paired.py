@@ -11,9 +11,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ... import data, engine
+from ... import engine
 from ..._util.errors import InputError
 from ...data import reindex
+from ...data.torch_rows import PairedRows
 from ...kernels import Features, Kernel, Plan
 from ..permutations import draw_place
 from .base import Finish, Null, NullDistribution, Problem
@@ -60,7 +61,7 @@ class Paired(Null):
         sides = [reindex([problem.X, problem.Y], order + m * side) for side in (turned, ~turned)]
         work = engine.forms_pass(
             PairDifference(problem.kernel),
-            [data.PairedRows(*sides)],
+            [PairedRows(*sides)],
             torch.from_numpy(signs),
             dtype=problem.dtype,
             compute=problem.compute.leaving(signs.nbytes),

@@ -11,6 +11,7 @@ from torch import Tensor
 from .. import engine
 from ..data import as_pair, as_sample
 from ..data.arrays import Array
+from ..data.torch_rows import as_tensors
 from ..engine import Compute, MemoryLike, computing
 from ..kernels import Kernel, as_kernel
 
@@ -43,8 +44,9 @@ def witness(kernel: Kernel, X: Any, Y: Any, at: Any, *, max_memory: MemoryLike =
 
 
 @torch.no_grad()
-def witness_values(kernel: Kernel, x: Tensor, y: Tensor, at: Tensor, compute: Compute) -> Array:
+def witness_values(kernel: Kernel, x: Array | Tensor, y: Array | Tensor, at: Array | Tensor, compute: Compute) -> Array:
     """The witness function of samples that are checked already."""
+    x, y, at = (as_tensors(part)[:] for part in (x, y, at))
     h = kernel.witness_function
     if h is not None:
         # It does not grow with the number of rows, and has the sign that was learned.

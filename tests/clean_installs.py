@@ -3,7 +3,7 @@
 First wheel and sdist alone, which must run their commands without the repository; then each extra, which must be enough
 for what it is for, while without it the error names it. One line each. Needs a package index; versions are those of
 constraints.txt. Environments are made one after the other and removed; that of an extra starts as a copy (hard links)
-of one in which the wheel alone was installed, so that torch is installed once.
+of one in which the wheel alone was installed. Nothing of the core may bring torch.
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ X, Y = r.normal(size=(60, 2)), r.normal(size=(60, 2)) + 1
 """
 #: For each extra, code that needs it. Without it, the error must name it.
 USES = {
-    "tables": "np.savetxt('t.csv', X, delimiter=',', header='a,b', comments=''); print(len(ta.read('t.csv')))",
+    "torch": "print(ta.mmd_test(X, Y, permutations=99, rng=0).pvalue)",
+    "tables": "open('t.jsonl', 'w').write('{\"a\": 1}\\n{\"a\": 2}\\n'); print(len(ta.read('t.jsonl')))",
     "images": "import os; os.makedirs('f', exist_ok=True); open('f/empty.png', 'wb').close(); ta.read('f')",
     "report": "ta.compare(X, Y, rng=0).to_html('report.html'); print(open('report.html').read(15))",
     "plots": "print(ta.plots.columns(ta.two_sample_test(X, Y, rng=0)).get_xlabel())",
     "demo": "print(ta.datasets.digits().shape)",
     "training": "from torch.utils.tensorboard import SummaryWriter; SummaryWriter('tb').close()",
-    "dask": "if __name__ == '__main__': print(ta.mmd_test(X, Y, cluster='local', permutations=99, rng=0).pvalue)",
+    "dask": "if __name__ == '__main__': print(ta.two_sample_test(X, Y, cluster='local', rng=0).pvalue)",
     "sklearn": "from tellapart.integrations.sklearn import DriftDetector; print(DriftDetector().fit(X).predict(Y)[0])",
     "torchmetrics": "from tellapart.integrations.torchmetrics import KernelDistance; print(KernelDistance())",
     "text": "ta.features.sentence_transformer('no such model')(['a'])",
@@ -81,9 +82,11 @@ def check_core(archive: Path) -> str:
     with tempfile.TemporaryDirectory() as name:
         environment = Environment(Path(name))
         environment.pip(archive)
-        code = SAMPLES + "np.save('x.npy', X); np.save('y.npy', Y)"
+        code = SAMPLES + "np.savetxt('x.csv', X, delimiter=','); np.save('y.npy', Y)"
         found = [environment.run("python", "-c", code)]
-        commands = (["--help"], ["test", "x.npy", "y.npy"], ["compare", "x.npy", "y.npy"])
+        if not environment.run("python", "-c", "import torch").returncode:
+            return "torch is installed with the core"
+        commands = (["--help"], ["test", "x.csv", "y.npy"], ["compare", "x.csv", "y.npy"])
         found += [environment.run("tellapart", *words) for words in commands]
         needed = [extra for extra in USES if extra not in UNNAMED]
         unnamed = [extra for extra in needed if f"tellapart[{extra}]" not in environment.use(extra).stderr]

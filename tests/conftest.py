@@ -9,7 +9,6 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
-import torch
 
 #: Tests with one of these fixtures share an expensive one, or ports: one process runs them all.
 SHARED = {"client": "dask", "browser": "browser", "two_ranks": "ranks"}
@@ -24,6 +23,8 @@ def pytest_collection_modifyitems(items):
 @pytest.fixture
 def one_thread():
     """For small problems, where a second thread would only cost time."""
+    import torch
+
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield

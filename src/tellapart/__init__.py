@@ -1,11 +1,11 @@
 """Tell two samples apart: is there a difference, how sure are we, and where is it?
 
 ``import tellapart`` imports nothing heavy. The public names stand in ``__init__.pyi``, for type checkers and for this
-module; each comes with its module, and that with torch, when it is first used (SPEC 1 of Scientific Python).
+module; each comes with its module when it is first used (SPEC 1 of Scientific Python), and what needs kernels or
+gradients with torch, which is an extra.
 """
 
 import ast
-from importlib import import_module
 from typing import Any
 
 with open(f"{__path__[0]}/__init__.pyi", encoding="utf-8") as _stub:
@@ -27,10 +27,10 @@ def __getattr__(name: str) -> Any:
         value: Any = version(__name__)
     elif name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    elif module := _HOME[name]:
-        value = getattr(import_module(f".{module}", __name__), name)
     else:
-        value = import_module(f".{name}", __name__)
+        from ._util.lazy_names import import_name
+
+        value = import_name(__name__, _HOME[name], name)
     globals()[name] = value
     return value
 

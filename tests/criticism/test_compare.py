@@ -150,7 +150,7 @@ def test_settings_say_how_the_samples_were_read():
 
 def test_memory_and_threads_hold_for_every_part(monkeypatch):
     from tellapart import engine
-    from tellapart.criticism import learned, weights
+    from tellapart.criticism import learned, learned_weights
     from tellapart.learning import fitting
 
     seen = []
@@ -168,7 +168,7 @@ def test_memory_and_threads_hold_for_every_part(monkeypatch):
     spy(learned, "run_learned_test")
     spy(fitting, "learn_kernel")
     spy(engine, "product")
-    spy(weights, "witness_gradients")
+    spy(learned_weights, "witness_gradients")
     before = torch.get_num_threads()
     X, Y = tables(n=60, income=3.0)
     for kernel in ("ard", "rbf"):

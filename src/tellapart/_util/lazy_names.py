@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
-from .errors import InputImportError
+from .extras import need_torch
 
 
 def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
@@ -37,11 +37,9 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
 
 
 def import_name(package: str, home: str, name: str) -> Any:
-    """What is called ``name`` in a module of a package; `InputImportError` if that module needs torch."""
+    """What is called ``name`` in a module of a package; `InputImportError` if that needs torch and it is not there."""
     try:
         return getattr(import_module(f".{home}", package), name) if home else import_module(f".{name}", package)
-    except ModuleNotFoundError as error:
-        if error.name != "torch":
-            raise
-        public = f"{package.split('.')[0]}.{name}"
-        raise InputImportError("missing-extra", f"{public} needs torch: pip install 'tellapart[torch]'.") from error
+    except ImportError:
+        need_torch(f"{package.split('.')[0]}.{name}")
+        raise

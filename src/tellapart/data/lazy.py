@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, runtime_che
 import numpy as np
 
 from .._util.tensors import is_tensor, loaded_torch
-from .arrays import Array, float_type
+from .arrays import Array
 from .finite import check_values
 from .precision import DOUBLE, Precision, round_array
 from .sample import float_array, positions
@@ -85,7 +85,7 @@ class Stored(Lazy):
     ) -> None:
         self.store, self.label, self.precision = store, label, precision
         self.shape = store.shape if len(store.shape) > 1 else (*store.shape, 1)
-        self.dtype = dtype or float_type(store.dtype)
+        self.dtype = dtype or float_array(np.empty(0, store.dtype), label).dtype
 
     def astype(self, dtype: np.dtype[Any]) -> Stored:
         """The same rows in another float type."""

@@ -169,7 +169,10 @@ class Cluster:
                 f"The Dask scheduler at {self.address} has no workers. Start some with: dask worker {self.address}"
             ) from None
         for name in _SAME:
-            ours = version(name)
+            try:
+                ours = version(name)
+            except PackageNotFoundError:  # torch, which nothing here computes with then
+                continue
             # A function of Python itself, which can be called where tellapart is not installed.
             for worker, theirs in self.client.run(version, name, on_error="return").items():
                 if isinstance(theirs, PackageNotFoundError):

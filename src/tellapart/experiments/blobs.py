@@ -152,7 +152,7 @@ def draw(result: dict[str, Any], trials: dict[int, Any], out: Path) -> None:
     with new_figure(out / "blobs", 13.5, 4.1) as figure:
         samples, choices, power = figure.subplots(1, 3, width_ratios=(1, 1.25, 1.25))
         for points, colour, name in zip(blobs(M, ratio=shown, rng=0), ("#0072B2", "#D55E00"), "PQ", strict=True):
-            samples.scatter(*points.T.numpy(), s=3, color=colour, label=f"sample of {name}", linewidths=0)
+            samples.scatter(*points.T, s=3, color=colour, label=f"sample of {name}", linewidths=0)
         samples.set(title=f"Samples, ε = {shown}", aspect="equal", xticks=range(0, 41, 10), yticks=range(0, 41, 10))
         samples.legend(loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=2, frameon=False, markerscale=4)
         edges = np.sqrt(BANDWIDTHS[1:] * BANDWIDTHS[:-1])

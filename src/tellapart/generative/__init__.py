@@ -4,6 +4,7 @@ One module a model in `models`, with its settings; one `Trainer` for all, with c
 resumed exactly.
 """
 
+from .._util import needs_torch  # noqa: F401
 from .callbacks import Callback, evaluate_on_held_out, read_log
 from .data import Data, load
 from .evaluation import Evaluation, evaluate, load_or_train_classifier

@@ -4,6 +4,7 @@ All bandwidths follow one convention: ``Gaussian(bandwidth)`` is exp(-|x - y|² 
 `tellapart.kernels.registry` for how to add a kernel.
 """
 
+from .._util import needs_torch  # noqa: F401
 from .base import Kernel
 from .combinations import Combination, Product, Sum
 from .deep import MLP, Deep

@@ -10,6 +10,7 @@ A null distribution of your own is a subclass of `Null`.
 
 from typing import TypeAlias
 
+from ..._util import needs_torch  # noqa: F401
 from ..._util.errors import InputError, InputTypeError
 from .base import Null, NullDistribution, Problem
 from .binned import Binned

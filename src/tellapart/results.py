@@ -1,6 +1,6 @@
 """The classes of results, for annotations and ``isinstance``; the functions of `tellapart` return them."""
 
-from .criticism import Comparison, Exemplar, Notice, Slice, Weights
+from .criticism import Comparison, Exemplar, NamedText, Notice, Slice, Weights
 from .learning import History, Selection, Split
 from .stats.estimators import Estimate
 from .twosample import (
@@ -24,6 +24,7 @@ __all__ = [
     "KSampleResult",
     "LearnedTest",
     "Monitor",
+    "NamedText",
     "Notice",
     "PlanResult",
     "RankResult",

@@ -9,6 +9,7 @@ from .exemplars import Exemplar, exemplars
 from .separability import separability
 from .settings import ComparisonSettings
 from .slices import Condition, Slice
+from .texts import NamedText
 from .weights import Weights, find_weights
 from .witness import witness, witness_values
 
@@ -18,6 +19,7 @@ __all__ = [
     "ComparisonSettings",
     "Condition",
     "Exemplar",
+    "NamedText",
     "Notice",
     "Slice",
     "Weights",

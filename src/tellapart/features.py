@@ -2,5 +2,6 @@
 
 from .integrations.onnx import onnx
 from .integrations.text import characters, hashing_ngrams, sentence_transformer
+from .integrations.words import words
 
-__all__ = ["characters", "hashing_ngrams", "onnx", "sentence_transformer"]
+__all__ = ["characters", "hashing_ngrams", "onnx", "sentence_transformer", "words"]

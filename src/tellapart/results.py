@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from ._util.lazy_names import import_name
 
 if TYPE_CHECKING:
-    from .criticism import Comparison, Exemplar, Notice, Slice, Weights
+    from .criticism import Comparison, Exemplar, NamedText, Notice, Slice, Weights
     from .learning import History, Selection, Split
     from .stats.estimators import Estimate
     from .twosample import (
@@ -29,6 +29,7 @@ __all__ = [
     "KSampleResult",
     "LearnedTest",
     "Monitor",
+    "NamedText",
     "Notice",
     "PlanResult",
     "RankResult",
@@ -44,7 +45,7 @@ __all__ = [
 
 def __getattr__(name: str) -> type:
     homes = {
-        "criticism": ("Comparison", "Exemplar", "Notice", "Slice", "Weights"),
+        "criticism": ("Comparison", "Exemplar", "NamedText", "Notice", "Slice", "Weights"),
         "learning": ("History", "Selection", "Split"),
         "stats.estimators": ("Estimate",),
     }

@@ -40,7 +40,7 @@ def folder(tmp_path, monkeypatch):
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
 def test_texts_in_files_are_compared_as_in_python(folder, capsys, suffix):
     columns = [] if suffix == "jsonl" else ["--columns", "review"]
-    for how, unit in (("ngrams", "character"), ("words", "word")):
+    for how, unit in (("ngrams", "character"), ("word-ngrams", "word")):
         call = ["test", f"a.{suffix}", f"c.{suffix}", *columns, "--features", how, *FAST, "--json", "-"]
         found = json.loads(said(capsys, *call))
         features = ta.features.hashing_ngrams(unit=unit)
@@ -69,8 +69,12 @@ def test_a_reference_has_the_name_of_its_features(folder, capsys):
     ta.Reference.fit(texts(0), features=ta.features.characters(40), rng=0).save("bytes.tellapart")
     wrong = {
         ("r.tellapart",): "was fitted with hashing_ngrams((1, 2, 3), character): give --features ngrams.",
-        ("r.tellapart", "--features", "words"): "not with hashing_ngrams((1, 2, 3), word): give --features ngrams.",
-        ("words.tellapart",): "was fitted with hashing_ngrams((1, 2, 3), word): give --features words.",
+        (
+            "r.tellapart",
+            "--features",
+            "word-ngrams",
+        ): "not with hashing_ngrams((1, 2, 3), word): give --features ngrams.",
+        ("words.tellapart",): "was fitted with hashing_ngrams((1, 2, 3), word): give --features word-ngrams.",
         ("bytes.tellapart",): "was fitted with characters(40), which is not stored: give the same --features.",
         ("plain.tellapart", "--features", "ngrams"): "was fitted without features. Leave out --features.",
     }
@@ -96,7 +100,7 @@ def test_texts_without_features_say_what_to_give(folder, capsys):
 def test_other_features_are_a_wrong_call(folder, capsys, how):
     with pytest.raises(SystemExit, match="2"):
         main(["test", "a.jsonl", "b.jsonl", "--features", how])
-    assert "is not ngrams, words, model:FOLDER or onnx:FILE" in capsys.readouterr().err
+    assert "is not ngrams, word-ngrams, words, model:FOLDER or onnx:FILE" in capsys.readouterr().err
 
 
 def test_models_that_are_not_there(folder, capsys):

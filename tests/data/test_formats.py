@@ -19,7 +19,7 @@ READERS = {name: case for name, case in CASES.items() if case.format != "Arrays"
 
 
 def test_every_format_has_a_case() -> None:
-    tried = {case.format for case in CASES.values()} | {"Named", "Strings"}
+    tried = {case.format for case in CASES.values()} | {"Named", "Strings", "TextLines"}
     assert tried == {type(entry).__name__ for entry in FORMATS}, "every class in FORMATS requires a Case in CASES"
 
 

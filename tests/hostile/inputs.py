@@ -354,7 +354,10 @@ def wrong_calls() -> list[Case]:
             ["digits", "digits", "--image-size", "99999x99999"],
             "would take about .* smaller --image-size",
         ),
-        "no features": (["a.csv", "b.csv", "--features", "\x1b[2J"], "is not ngrams, words, model:FOLDER or onnx:FILE"),
+        "no features": (
+            ["a.csv", "b.csv", "--features", "\x1b[2J"],
+            "is not ngrams, word-ngrams, words, model:FOLDER or onnx:FILE",
+        ),
         "features of nothing": (["a.csv", "b.csv", "--features", "onnx:"], "'onnx:' is not ngrams"),
         "no model": (["a.csv", "b.csv", "--features", "onnx:\x1b[2J.onnx"], r"not found: \\x1b\[2J.onnx"),
         "texts that are numbers": (["a.csv", "b.csv", "--features", "ngrams"], "These features apply to texts"),

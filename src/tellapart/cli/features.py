@@ -9,7 +9,7 @@ from typing import Any
 
 #: Prefixes of a folder or a file.
 _WITH_PATH = ("model", "onnx")
-_WITHOUT = ("ngrams", "words")
+_WITHOUT = ("ngrams", "word-ngrams", "words")
 
 
 def features(text: str) -> str:
@@ -20,7 +20,7 @@ def features(text: str) -> str:
     """
     kind, _, path = text.partition(":")
     if text not in _WITHOUT and not (kind in _WITH_PATH and path.strip()):
-        raise argparse.ArgumentTypeError(f"{text!r:.80} is not ngrams, words, model:FOLDER or onnx:FILE")
+        raise argparse.ArgumentTypeError(f"{text!r:.80} is not ngrams, word-ngrams, words, model:FOLDER or onnx:FILE")
     return text
 
 
@@ -30,8 +30,9 @@ def add_features(parser: argparse._ActionsContainer) -> None:
         "--features",
         type=features,
         metavar="METHOD",
-        help="compare features of the data: for a text column ngrams (of characters), words or model:FOLDER_OR_NAME "
-        "(a sentence-transformers model), for numbers or images onnx:FILE",
+        help="compare features of the data: for a text column words (which words, phrases and endings occur), ngrams "
+        "(of characters), word-ngrams or model:FOLDER_OR_NAME (a sentence-transformers model), for numbers or images "
+        "onnx:FILE",
     )
 
 
@@ -41,6 +42,7 @@ def make_features(spelled: str | None) -> Callable[[Any], Any] | None:
         return None
     from ..integrations.onnx import onnx
     from ..integrations.text import hashing_ngrams, sentence_transformer
+    from ..integrations.words import words
 
     kind, _, path = spelled.partition(":")
     if kind == "onnx":
@@ -49,4 +51,4 @@ def make_features(spelled: str | None) -> Callable[[Any], Any] | None:
         # Its progress bars would be printed in the middle of the output, also with --quiet.
         os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
         return sentence_transformer(path)
-    return hashing_ngrams(unit="word" if kind == "words" else "character")
+    return words() if kind == "words" else hashing_ngrams(unit="word" if kind == "word-ngrams" else "character")

@@ -11,6 +11,7 @@ from .exemplars import Exemplar, exemplars
 from .separability import separability
 from .settings import ComparisonSettings
 from .slices import Condition, Slice
+from .texts import NamedText
 from .weights import Weights
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ __all__ = [
     "ComparisonSettings",
     "Condition",
     "Exemplar",
+    "NamedText",
     "Notice",
     "Slice",
     "Weights",

@@ -39,6 +39,7 @@ from .exemplars import Exemplar, exemplars, row_numbers, where
 from .separability import separability_grade
 from .settings import ComparisonSettings
 from .slices import Slice
+from .texts import NamedText, name_texts
 from .weights import Weights
 
 if TYPE_CHECKING:
@@ -266,6 +267,11 @@ class Comparison(Result):
         """The rows of each sample where X has more, where Y has more, and where there is no difference."""
         return exemplars(self.x, self.y, self.witness_x, self.witness_y, count, self.items)
 
+    def texts(self) -> tuple[NamedText, ...]:
+        """Of texts compared by `tellapart.features.words`: what differs, with whole texts, and items that differ."""
+        witness = self.witness_x, self.witness_y
+        return name_texts(self.differing_columns(), (self.x, self.y), witness, self.items)
+
     def verdict(self) -> str:
         """One sentence: whether the samples differ, with the p-value."""
         return str(self._headline(self.alpha))
@@ -466,6 +472,7 @@ class Comparison(Result):
             "noticed": self.noticed,
             "weights": self.weights,
             "exemplars": self.exemplars(),
+            "texts": self.texts(),
             "rows": {"x": self.rows_x, "y": self.rows_y},
             "witness": {"x": self.witness_x, "y": self.witness_y},
             "notes": self.notes,

@@ -25,7 +25,7 @@ NGRAMS = Spelled("ta.features.hashing_ngrams()", "ngrams")
 #: Functions by the names that they have in files, and how to give them.
 _NAMED = {
     "hashing_ngrams((1, 2, 3), character)": NGRAMS,
-    "hashing_ngrams((1, 2, 3), word)": Spelled("ta.features.hashing_ngrams(unit='word')", "words"),
+    "hashing_ngrams((1, 2, 3), word)": Spelled("ta.features.hashing_ngrams(unit='word')", "word-ngrams"),
 }
 
 

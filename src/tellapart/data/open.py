@@ -131,7 +131,7 @@ class OpenedSamples:
         values: Sequence[Points] = [sample.values for sample in encoded]
         check_alike(values, [location.name for location in self.located], self.min_rows)
         values = to_common_type(values, None)
-        kinds = {column.name: column.kind for column in self.sources[0].content.columns}
+        kinds = self.sources[0].content.variable_kinds
         return Samples(
             tuple(values),
             () if encoding is None else encoded_variables(encoding, kinds),

@@ -57,10 +57,10 @@ def read(
         In memory: arrays, tensors, nested lists, whatever has ``__array__`` or ``__dlpack__``, DataFrames of pandas,
         polars, pyarrow, DuckDB, Modin and others, a ``Dataset`` or ``DataLoader`` of torch (of items with labels, the
         first element is taken), Dask arrays, a list of PIL images. Or a path: .npy, .npz and .safetensors (several
-        arrays: name one, as in ``"run.npz:images"``), .csv, .tsv, .jsonl (also .gz), .parquet (also a folder of
-        parts), a zarr array, an idx file (MNIST), or a folder of PNG and JPEG images. Or ``"mnist"`` (its test images,
-        fetched once) or ``"digits"``. A `Source` is given back. A column of
-        vectors of one length is read as that many columns: ``embedding[0]``, ``embedding[1]``, …
+        arrays: name one, as in ``"run.npz:images"``), .csv, .tsv, .jsonl, .txt with a text on each line (also .gz),
+        .parquet (also a folder of parts), a zarr array, an idx file (MNIST), or a folder of PNG and JPEG images. Or
+        ``"mnist"`` (its test images, fetched once) or ``"digits"``. A `Source` is given back. A column of vectors of
+        one length is read as that many columns: ``embedding[0]``, ``embedding[1]``, …
     name
         What to call it in messages.
     columns, drop
@@ -148,7 +148,7 @@ def read_like(source: Source, data: Any, name: str) -> Source:
 def _check_alone(source: Source) -> Source:
     """A source that is checked by itself: what its texts are, and then its values."""
     check_texts([source], pool_columns([source]))
-    return validate(source)
+    return compute_features(validate(source))
 
 
 def read_pair(X: Any, Y: Any, names: tuple[str, str] = ("X", "Y"), **reading: Any) -> tuple[Source, Source]:
@@ -277,15 +277,33 @@ def _make_content(opened: Opened, label: str) -> Content:
 
 
 def validate_read(sources: Sequence[Source], located: Sequence[Location]) -> list[Source]:
-    """The sources once the values of those that were read are checked; a `Source` of the user was checked before."""
-    return [
-        source if isinstance(location.data, Source) else validate(source)
-        for source, location in zip(sources, located, strict=True)
-    ]
+    """The sources once the values of those that were read are checked, with features where they are wanted.
+
+    A `Source` of the user was checked before.
+    """
+    new = [not isinstance(location.data, Source) for location in located]
+    checked = [validate(source) if is_new else source for source, is_new in zip(sources, new, strict=True)]
+    fitted = _fit_features(checked)
+    return [compute_features(source) if is_new else source for source, is_new in zip(fitted, new, strict=True)]
+
+
+def _fit_features(sources: Sequence[Source]) -> list[Source]:
+    """The sources, whose features are fitted on the texts of all of them where the function wants that.
+
+    A function has then a method ``fit_texts``, which is called with the texts of all samples together, and returns the
+    function to be used.
+    """
+    fit = getattr(sources[0].options.features, "fit_texts", None)
+    columns = [source.content.text_column() for source in sources]
+    texts = [column for column in columns if column is not None and not column.missing.any()]
+    if fit is None or len(texts) < len(sources):
+        return list(sources)
+    fitted = fit([column.levels[k] for column in texts for k in column.values.tolist()])
+    return [replace(source, options=replace(source.options, features=fitted)) for source in sources]
 
 
 def validate(source: Source) -> Source:
-    """The source once its values are checked, without the rows to be dropped, and with features where wanted."""
+    """The source once its values are checked, without the rows to be dropped."""
     options = source.options
     gaps = source.content.validate(source.label, options.missing)
     if gaps is not None and gaps.any():
@@ -298,7 +316,12 @@ def validate(source: Source) -> Source:
             )
         text = f"{int(gaps.sum())} of {len(source)} rows had missing values and were dropped."
         source = replace(source.take(~gaps), notes=(*source.notes, Note("rows-dropped", text)))
-    content = source.content
+    return source
+
+
+def compute_features(source: Source) -> Source:
+    """The source with features of its rows, where they are wanted."""
+    content, options = source.content, source.options
     if options.features is not None:
         content = content.apply(options.features, source.label, options.missing, options.batch_size)
     return replace(source, content=content)

@@ -19,7 +19,8 @@ from .sample import Kind, Sample
 from .scaling import LONGEST_NAME, Levels
 from .source import Source
 
-VariableKind: TypeAlias = ColumnKind | Literal["missing", "pixel"]
+#: ``"occurrence"``: whether something occurs in a text, as 1 and 0.
+VariableKind: TypeAlias = ColumnKind | Literal["missing", "pixel", "occurrence"]
 
 
 @dataclass(frozen=True)
@@ -117,8 +118,8 @@ def plain_variables(points: Points, names: tuple[str, ...] | None = None) -> tup
     return tuple(Variable(name, "pixel", (k,)) for k, name in enumerate(found.reshape(-1).tolist()))
 
 
-def encoded_variables(encoding: Encoding, kinds: Mapping[str, ColumnKind]) -> tuple[Variable, ...]:
-    """What the numbers of an encoded row are; ``kinds`` are those of the columns of a table.
+def encoded_variables(encoding: Encoding, kinds: Mapping[str, Any]) -> tuple[Variable, ...]:
+    """What the numbers of an encoded row are; ``kinds`` are those of columns that may hold something else than numbers.
 
     >>> import pandas as pd
     >>> from tellapart.data import read
@@ -132,7 +133,8 @@ def encoded_variables(encoding: Encoding, kinds: Mapping[str, ColumnKind]) -> tu
     if encoding.kind == "rows":
         width = len(encoding.source_columns)
         gaps = {int(k): width + i for i, k in enumerate(getattr(encoding.parts[0], "gaps", ()))}
-        numbers = (Variable(name, "number", (k,), gap=gaps.get(k)) for k, name in enumerate(encoding.source_columns))
+        names = enumerate(encoding.source_columns)
+        numbers = (Variable(name, kinds.get(name, "number"), (k,), gap=gaps.get(k)) for k, name in names)
         return (*numbers, *(Variable(encoding.names[at], "missing", (at,)) for at in gaps.values()))
     found: list[Variable] = []
     start = 0

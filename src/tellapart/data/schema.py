@@ -22,7 +22,7 @@ from .notices import columns_left_out
 from .open import OpenedSamples
 from .options import ReadOptions
 from .points import open_rows
-from .read import open_source, open_together, read_source, validate
+from .read import compute_features, open_source, open_together, read_source, validate
 from .sample import Kind, Sample
 from .samples import Variable, encoded_variables
 from .scaling import Levels, Numbers
@@ -212,7 +212,7 @@ class Schema:
             source = replace(source, content=align_rows_to(source.content, self.layout, source.label))
         _check_deviations(deviations, strictness, source.label)
         try:
-            source = validate(source)
+            source = compute_features(validate(source))
         except InputError as error:
             if "missing" not in error.options:
                 raise

@@ -66,7 +66,7 @@ def hashing_ngrams(
 
     def features(texts: Sequence[str]) -> Array:
         counts = np.zeros((len(texts), dimensions), np.float32)
-        for row, text in zip(counts, _as_texts(texts), strict=True):
+        for row, text in zip(counts, as_texts(texts), strict=True):
             for _, index in ngrams(text):
                 row[index] += 1
         norms = np.linalg.norm(counts, axis=1, keepdims=True)
@@ -109,7 +109,7 @@ def characters(length: int) -> TextFeatures:
 
     def features(texts: Sequence[str]) -> Array:
         codes = np.zeros((len(texts), length))
-        for row, text in zip(codes, _as_texts(texts), strict=True):
+        for row, text in zip(codes, as_texts(texts), strict=True):
             row[: min(len(text), length)] = [ord(c) for c in text[:length]]
         return codes
 
@@ -145,7 +145,7 @@ def sentence_transformer(model: Any, **encode: Any) -> TextFeatures:
             _check_folder(os.fspath(model))
             library = extra("sentence_transformers", group="text", what="ta.features.sentence_transformer")
             loaded.append(_load(library, os.fspath(model)))
-        embeddings = loaded[0].encode(_as_texts(texts), show_progress_bar=False, convert_to_numpy=True, **encode)
+        embeddings = loaded[0].encode(as_texts(texts), show_progress_bar=False, convert_to_numpy=True, **encode)
         return np.asarray(embeddings)
 
     # Only the last part of a folder: a reference may be fitted on one machine and used on another.
@@ -185,7 +185,8 @@ def _load(library: Any, model: str) -> Any:
         ) from error
 
 
-def _as_texts(texts: Any) -> list[str]:
+def as_texts(texts: Any) -> list[str]:
+    """Return texts as a list; raise `InputTypeError` for anything else."""
     if not isinstance(texts, (list, tuple)) or not all(isinstance(text, str) for text in texts):
         raise InputTypeError(
             "unsuitable-features",

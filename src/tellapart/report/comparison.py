@@ -18,6 +18,7 @@ from .learning import learning_figure
 from .pairs import pairs_block
 from .slices import slices_block
 from .svg import Markup, tag
+from .texts import texts_block
 from .weights import weights_block
 from .words import clip
 
@@ -49,6 +50,7 @@ def view_comparison(c: Comparison, command: str | None = None) -> View:
         c.witness_figure(),
         c.null_figure(),
         families_table(c.families, c.min_pvalue),
+        texts_block(c),
         pixels or columns_block(c, names),
         pairs_block(c, names),
         slices_block(c, names, renderer),

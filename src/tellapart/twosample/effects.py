@@ -216,15 +216,20 @@ class Effects:
         best = int(np.argmax(np.ptp(shares, axis=0) / error))
         of_best = shares[:, best]
         levels = unit.levels or ("missing" if unit.kind == "missing" else "yes",)
+        occurs = unit.kind == "occurrence"
         values = {level: _floats(shares[:, k]) for k, level in enumerate(levels)}
         told = " → ".join(map(percent, of_best))
         if self.variances is None:
-            return float(np.ptp(of_best)), None, f"{_level(unit, best)} {self._by_sample(of_best, percent)}", values
+            level = "" if occurs else f"{_level(unit, best)} "
+            return float(np.ptp(of_best)), None, f"{level}{self._by_sample(of_best, percent)}", values
         effect = float(of_best[1] - of_best[0])
         interval = self._share_interval(columns, best, of_best, pooled)
         points = f" ({_points(effect)} points [{_points(interval[0])}, {_points(interval[1])}])"
         if unit.tells_missing(columns[best]):
             told = f"{percent(of_best[1])} missing in {self.names[1]}, {percent(of_best[0])} in {self.names[0]}"
+            return effect, interval, told + points, values
+        if occurs:  # the name is the beginning of the sentence: “Sure!” begins 19 % of B, 0 % of A
+            told = f"{percent(of_best[1])} of {self.names[1]}, {percent(of_best[0])} of {self.names[0]}"
             return effect, interval, told + points, values
         return effect, interval, f"{_level(unit, best)} {told}{points}", values
 
@@ -429,7 +434,7 @@ def _floats(values: Array) -> tuple[float, ...]:
 
 def _is_share(unit: Variable) -> bool:
     """Whether a column is described by shares."""
-    return unit.kind in ("text", "missing", "boolean")
+    return unit.kind in ("text", "missing", "boolean", "occurrence")
 
 
 def _spread(mean: Array, deviation: Array) -> float:

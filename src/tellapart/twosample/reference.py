@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from .._util.errors import InputError
+from .._util.errors import InputError, Spelled
 from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
 from ..data import check_unchanged
@@ -128,6 +128,14 @@ class Reference:
         seed = seed_of(rng)
         check_count(max_kept_rows, "max_kept_rows")
         options = check_reading({"features": features, "rng": seed, "max_memory": max_memory, **reading}, cls.fit)
+        if hasattr(features, "fit_texts"):
+            # Rows that batches are compared with must not decide on columns, and a file would need these.
+            raise InputError(
+                "features-not-fitted",
+                "A reference needs features that are chosen beforehand, from other texts.",
+                "Give {features}.",
+                features=Spelled("ta.features.words().fit_texts(other_texts)", "ngrams"),
+            )
         keep = check_keep(keep_columns)
         opened = open_samples([X], ("reference",), options, keep_columns=keep, keep_constants=True, plain_images=False)
         total = opened.sizes[0]

@@ -150,6 +150,10 @@ class Content(ABC):
             )
         return values
 
+    def text_column(self) -> TableColumn | None:
+        """The only column, if it holds texts (or was written as such) of which features can be computed."""
+        return None
+
     @abstractmethod
     def apply(self, function: Callable[..., Any], label: str, missing: Missing, batch_size: int) -> Content:
         """The features that a function gives of each row."""
@@ -177,6 +181,11 @@ class Content(ABC):
     @abstractmethod
     def most_numbers(self, indicators: bool) -> int:
         """How many numbers a row becomes at most, whatever its values are."""
+
+    @property
+    def variable_kinds(self) -> dict[str, str]:
+        """What columns hold, by their names; those that are not listed hold numbers."""
+        return {column.name: column.kind for column in self.columns}
 
     @property
     def single(self) -> tuple[bool, ...]:

@@ -108,6 +108,12 @@ class Features(Content):
         texts = [text for column in columns for text in islice(column.used_levels(), _TEXTS)]
         return unique_names(name_outputs(self.function, int(self.values.shape[1]), texts))
 
+    @property
+    def variable_kinds(self) -> dict[str, str]:
+        """What the outputs hold, by their names, as the function's attribute ``output_kinds`` says."""
+        kinds = getattr(self.function, "output_kinds", ())
+        return dict(zip(unique_names(name_outputs(self.function, len(kinds), [])), kinds, strict=True)) if kinds else {}
+
     def numbers(self, encoding: Encoding | None, label: str) -> Array:
         """The features."""
         return self.values

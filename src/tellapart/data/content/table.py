@@ -126,13 +126,16 @@ class TableContent(Content):
             out[:, k] = column.values
         return out
 
+    def text_column(self) -> TableColumn | None:
+        """The only column, if it holds texts; answers such as "42" are texts here."""
+        column = self.columns[0] if len(self.columns) == 1 else None
+        return column if column is None or column.kind == "text" else column.texts
+
     def apply(self, function: Callable[..., Any], label: str, missing: Missing, batch_size: int) -> Features:
         """Features of each row of numbers; of a single column of text, features of each text."""
-        if len(self.columns) == 1:
-            column = self.columns[0]
-            text = column if column.kind == "text" else column.texts  # answers such as "42" are texts here
-            if text is not None:
-                return features_of_texts(self, text, function, label, batch_size)
+        text = self.text_column()
+        if text is not None:
+            return features_of_texts(self, text, function, label, batch_size)
         return features_of_numbers(self, function, label, missing, batch_size)
 
     def needs_encoding(self, missing: Missing) -> bool:

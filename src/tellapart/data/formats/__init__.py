@@ -11,6 +11,7 @@ from .frames import Frames
 from .idx import Idx
 from .image_folder import ImageFolder
 from .jsonlines import JSONLines
+from .lines import TextLines
 from .named import Named
 from .npy import Npy
 from .npz import Npz
@@ -27,6 +28,7 @@ FILES: tuple[Format, ...] = (
     Npz(),
     Delimited(),
     JSONLines(),
+    TextLines(),
     Parquet(),
     Safetensors(),
     Idx(),

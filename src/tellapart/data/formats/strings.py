@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -35,12 +36,16 @@ class Strings(Format):
             )
         numbers = request.choose_rows(len(request.data))
         texts = [request.data[k] for k in numbers]
-        place: dict[str, int] = {}
         for k, text in zip(numbers, texts, strict=True):
             if text is not None and not isinstance(text, str):
                 raise InputTypeError(
                     "mixed-items", f"{request.label} holds texts, but item {k} is of type {type(text).__name__}."
                 )
-        codes = [-1 if text is None else place.setdefault(str(text), len(place)) for text in texts]
-        column = TableColumn("text", "text", np.array(codes, np.int32), tuple(place))
-        return Opened(TableContent((column,)), numbers, total=len(request.data))
+        return Opened(table_of_texts(texts), numbers, total=len(request.data))
+
+
+def table_of_texts(texts: Iterable[str | None]) -> TableContent:
+    """A table with one column of texts; None is a missing one."""
+    place: dict[str, int] = {}
+    codes = [-1 if text is None else place.setdefault(str(text), len(place)) for text in texts]
+    return TableContent((TableColumn("text", "text", np.array(codes, np.int32), tuple(place)),))

@@ -151,7 +151,8 @@ def test_sums_by_bin_are_those_of_all_rows(name):
     size = np.where(np.arange(len(W)) < made.whole, made.rows, 1)
     unit = np.repeat(np.arange(len(W)), size)
     strata = contrasts.strata(slice(0, len(W)))
-    for block, (G, C) in sums.sum_features(plan, contrasts, pooled.points, Compute(), made):
+    for block, pending in sums.sum_features(plan, contrasts, pooled.points, Compute(), made):
+        G, C = pending()
         ((_, F),) = plan.features(pooled.points[:].numpy(), [block])
         totals = np.zeros((len(W), block.width))
         np.add.at(totals, unit, F.reshape(len(F), -1).astype(np.float64))

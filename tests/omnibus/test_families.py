@@ -74,7 +74,7 @@ def score(family, pooled, plan, scorer, compute=None):
     (made,) = (one for one in plan.families if isinstance(one, family))
     one = FeaturePlan(plan.rows, plan.transform, (made,))
     sums = sum_features(one, scorer.contrasts, pooled.points, compute or Compute(threads=1))
-    return made.score(scorer, {block.index: part for block, part in sums})
+    return made.score(scorer, {block.index: pending() for block, pending in sums})
 
 
 def test_every_family_applies_to_some_data():

@@ -40,7 +40,7 @@ def test_kernel_forms_are_those_of_the_dense_matrix(stratified):
     """q = wᵀ A w with A from the features themselves, and MMD² among them."""
     options = {"strata": np.random.default_rng(3).integers(0, 4, 100)} if stratified else {}
     pooled, plan, contrasts = problem(**options)
-    sums = dict(sum_features(plan, contrasts, pooled.points, Compute(threads=1)))
+    sums = {one: part() for one, part in sum_features(plan, contrasts, pooled.points, Compute(threads=1))}
     W = contrasts(slice(0, 100)).astype(float)
     cells = pooled.permutations.strata if stratified else np.zeros(100, int)
     for block, family in plan.spectral.items():
@@ -77,7 +77,7 @@ def test_bandwidths_of_many_equal_rows():
 
 def test_leverages_are_the_diagonal_of_the_form():
     pooled, plan, contrasts = problem(m=20, n=80)
-    sums = dict(sum_features(plan, contrasts, pooled.points, Compute(threads=1)))
+    sums = {one: part() for one, part in sum_features(plan, contrasts, pooled.points, Compute(threads=1))}
     block, family = list(plan.spectral.items())[2]
     forms = family.form(block, sums[block], 100, contrasts, directions=True)
     found = sum_leverages(plan, contrasts, {block: forms}, pooled.points, Compute(threads=1))[block]

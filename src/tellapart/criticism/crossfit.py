@@ -93,17 +93,16 @@ def cross_fit(
     targets = np.where(labels == 0, n, -m) / (m + n)
     sums = sum_folds(features, points, targets, _thin(folds, count, rng), count, compute)
     every = list(range(count))
-    fits = [sums.fit([k for k in every if k != fold]) for fold in every]
     half = every[: count // 2]
-    within = [sums.fit([k for k in half if k != fold]) for fold in half] if len(half) > 1 else fits[: len(half)]
-    rest = [sums.fit(half), sums.fit(every)]
-    coefficients = np.stack([fit.coefficients for fit in (*fits, *within, *rest)], 1)
+    within = [set(half) - {fold} for fold in half] if len(half) > 1 else [set(every) - {fold} for fold in half]
+    fits = sums.fit([*(set(every) - {fold} for fold in every), *within, half, every], compute)
+    coefficients = np.stack([fit.coefficients for fit in fits], 1)
     values = predict(features, points, coefficients, compute)
     rows = np.arange(m + n)
     own = values[rows, folds]
     searched = folds < len(half)
     search_values = np.where(searched, values[rows, count + np.minimum(folds, len(half) - 1)], values[:, -2])
-    auc, interval = fold_auc(own, labels, folds, units, [fit.chance for fit in fits])
+    auc, interval = fold_auc(own, labels, folds, units, [fit.chance for fit in fits[:count]])
     kept = np.concatenate([coefficients[:, :count], coefficients[:, -1:]], 1)
     return CrossFit(own, folds, auc, interval, searched, search_values, features, kept)
 

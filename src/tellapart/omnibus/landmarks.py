@@ -25,7 +25,7 @@ _STEP = 1.6
 #: used as landmarks, and at least `_MIN_LANDMARKS`.
 _RANK_PROBE, _LANDMARKS_PER_RANK, _MIN_LANDMARKS = 200, 3, 128
 #: Added to the diagonal of the kernel matrix of the landmarks, relative to its trace.
-_JITTER = 1e-5
+JITTER = 1e-5
 
 
 class SimilarityFeatures(Protocol):
@@ -120,6 +120,12 @@ class GaussianFeatures:
             F -= mean
             yield F
 
+    def matrices(self, Z: Array, wanted: Sequence[int]) -> Iterator[Array]:
+        """Similarities of rows to each other, not centred, for the bandwidths with these numbers."""
+        squared = squared_distances(Z, Z)
+        for j in wanted:
+            yield similarities(squared, self.bandwidths[j])
+
     def whitening(self, kernel: int) -> Array:
         """The Cholesky factor of K_LL."""
         chosen = self.landmarks[: len(self.means[kernel])]
@@ -165,7 +171,7 @@ def factorize(K: Array) -> Array:
     K = K.astype(np.float64)
     K = (K + K.T) / 2
     size = max(float(K.diagonal().mean()), 1e-300)
-    for jitter in (_JITTER, 1e-3, 1e-1):
+    for jitter in (JITTER, 1e-3, 1e-1):
         K[np.diag_indices_from(K)] += jitter * len(K) * size
         with suppress(np.linalg.LinAlgError):
             return np.asarray(np.linalg.cholesky(K))

@@ -7,13 +7,14 @@ fold that is predicted. So this choice, too, is made from other rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from .._util import workers
 from ..data import Points, reindex
 from ..engine import Compute
 from ..engine.rows import Size, sum_rows
@@ -48,6 +49,10 @@ class Fit(NamedTuple):
     chance: float
 
 
+#: For each candidate, the coefficients for all ridges, one a column.
+Regressions: TypeAlias = "list[Array]"
+
+
 @dataclass(frozen=True, eq=False)
 class FoldSums:
     """G = FᵀF, c = Fᵀy, Σy² and the number of rows of each fold; ``candidates`` are sets of features."""
@@ -57,12 +62,17 @@ class FoldSums:
     squares: Array
     rows: Array
     candidates: tuple[Array, ...]
-    _fitted: dict[frozenset[int], list[Array]] = field(default_factory=dict, repr=False)
 
-    def fit(self, folds: Iterable[int]) -> Fit:
-        """Fit to some folds; features and ridge are chosen by cross-validation over these folds."""
-        used = list(folds)
-        columns, ridge, residual = self._choose(used)
+    def fit(self, groups: Sequence[Collection[int]], compute: Compute) -> list[Fit]:
+        """Fit to each of some groups of folds; features and ridge are chosen by cross-validation over its folds."""
+        learned = list(dict.fromkeys(frozenset(folds) - {j} for folds in groups if len(folds) > 1 for j in folds))
+        with workers.pool(compute.threads) as pool:
+            fitted = dict(zip(learned, pool.map(self._regress, learned), strict=True))
+            return list(pool.map(lambda folds: self._fit(folds, fitted), groups))
+
+    def _fit(self, folds: Collection[int], fitted: Mapping[frozenset[int], Regressions]) -> Fit:
+        used = sorted(folds)
+        columns, ridge, residual = self._choose(used, fitted)
         G, c, rows = self.G[used].sum(0), self.c[used].sum(0), float(self.rows[used].sum())
         A = G[np.ix_(columns, columns)]
         factor = cho_factor(A + ridge * rows * np.eye(len(A)), overwrite_a=True)
@@ -72,34 +82,36 @@ class FoldSums:
         spread = cho_solve(factor, A)
         return Fit(coefficients, residual * float((spread * spread.T).sum()) / rows)
 
-    def _choose(self, folds: Sequence[int]) -> Choice:
+    def _choose(self, folds: list[int], fitted: Mapping[frozenset[int], Regressions]) -> Choice:
         """The features and the ridge with the smallest squared error in cross-validation."""
         rows, squares = float(self.rows[folds].sum()), float(self.squares[folds].sum())
         if len(folds) < 2:
             return Choice(self.candidates[-1], RIDGES[1], squares / rows)
-        errors = sum(self._errors(frozenset(folds) - {j}, j) for j in folds)
+        errors = sum(self._errors(fitted[frozenset(folds) - {j}], j) for j in folds)
         kind, k = divmod(int(np.argmin(errors)), len(RIDGES))
         return Choice(self.candidates[kind], RIDGES[k], (squares + float(np.min(errors))) / rows)
 
-    def _errors(self, learned: frozenset[int], fold: int) -> Array:
+    def _errors(self, regressions: Regressions, fold: int) -> Array:
         """Squared errors in a fold, less Σy², of all candidates and ridges, fitted to some others."""
-        if learned not in self._fitted:
-            self._fitted[learned] = [self._regressions(part, sorted(learned)) for part in self.candidates]
         errors = np.empty((len(self.candidates), len(RIDGES)))
-        for kind, (columns, B) in enumerate(zip(self.candidates, self._fitted[learned], strict=True)):
+        for kind, (columns, B) in enumerate(zip(self.candidates, regressions, strict=True)):
             G, c = self.G[fold][np.ix_(columns, columns)], self.c[fold][columns]
             errors[kind] = (B * (G @ B)).sum(0) - 2 * (c @ B)
         return errors
 
-    def _regressions(self, columns: Array, folds: list[int]) -> Array:
-        """The coefficients for all ridges, one a column."""
-        A, b = self.G[folds].sum(0)[np.ix_(columns, columns)], self.c[folds].sum(0)[columns]
-        rows, diagonal = float(self.rows[folds].sum()), A.diagonal().copy()
-        coefficients = []
-        for ridge in RIDGES:
-            np.fill_diagonal(A, diagonal + ridge * rows)
-            coefficients.append(cho_solve(cho_factor(A), b))
-        return np.stack(coefficients, 1)
+    def _regress(self, folds: Collection[int]) -> Regressions:
+        """The regressions of all candidates, fitted to some folds."""
+        used = sorted(folds)
+        G, c, rows = self.G[used].sum(0), self.c[used].sum(0), float(self.rows[used].sum())
+        regressions = []
+        for columns in self.candidates:
+            A, b = G[np.ix_(columns, columns)], c[columns]
+            diagonal, coefficients = A.diagonal().copy(), []
+            for ridge in RIDGES:
+                np.fill_diagonal(A, diagonal + ridge * rows)
+                coefficients.append(cho_solve(cho_factor(A, check_finite=False), b, check_finite=False))
+            regressions.append(np.stack(coefficients, 1))
+        return regressions
 
 
 def sum_folds(

@@ -15,8 +15,8 @@ from .constants import STEEPEST, TAILS, TIE
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
-#: Number of values from which on tails of few distributions are interpolated, and number of grid points.
-_MANY, _GRID = 20_000, 1_500
+#: Number of grid points of a distribution; more than `_MANY` times as many values of its tail are interpolated.
+_GRID, _MANY = 1_500, 2
 
 
 def gamma_tail(shape: Any, y: Array) -> Array:
@@ -33,7 +33,7 @@ def upper_tail(q: Array, mean: Any, variance: Any, skewness: Any) -> Array:
     """-log P(Q ≥ q) of the shifted gamma distribution with these moments."""
     shape = np.asarray(4 / np.asarray(skewness) ** 2)
     y = np.maximum(shape + (q - mean) * np.sqrt(shape / variance), 1e-300)
-    if y.size > _MANY and len(shapes := np.unique(shape)) <= 16:
+    if y.size > _MANY * _GRID * len(shapes := np.unique(shape)):
         tails = np.empty(y.shape)
         for one in shapes:
             where = np.broadcast_to(shape == one, y.shape)

@@ -102,8 +102,29 @@ def spectral_forms(
     eigenvalues, V = eigenvalues[kept], V[:, kept] * eigenvalues[kept] ** -0.5
     if whitening is not None:
         V = dtrsm(1.0, whitening.T, V)
+    return _filter(eigenvalues, V.T @ C, rows, contrasts, V if directions else np.empty((0, 0)))
+
+
+def kernel_forms(K: Array, W: Array, contrasts: Squares, jitter: float) -> SpectralForms | None:
+    """The forms of a kernel from its matrix K on all rows, centred (within strata); None if it is constant.
+
+    As `spectral_forms` of similarities to landmarks, if all rows are landmarks: these are the features of the kernel
+    K (K + ε)⁻¹ K, with ε the ``jitter`` of its Cholesky factor. The directions are eigenvectors of K: (rows,
+    components).
+    """
+    eigenvalues, U = np.linalg.eigh(K)
+    eigenvalues = np.maximum(eigenvalues, 0) ** 2 / (np.maximum(eigenvalues, 0) + jitter)
+    if not eigenvalues[-1] > 1e-9 * len(K):
+        return None
+    kept = eigenvalues > _ROUNDING * eigenvalues[-1]
+    U = U[:, kept].astype(np.float32)
+    return _filter(eigenvalues[kept], U.T @ W, len(K), contrasts, U)
+
+
+def _filter(eigenvalues: Array, P: Array, rows: int, contrasts: Squares, directions: Array) -> SpectralForms:
+    """The forms Σ_j g(Λ_j) P_j² of products P of orthonormal components with contrasts."""
     filters, names = ridge_filters(eigenvalues, rows)
     skewness = math.sqrt(8 / contrasts.degrees) * (filters**3).sum(1) / (filters**2).sum(1) ** 1.5
-    values = filters @ contrasts.squares(V.T @ C)
+    values = filters @ contrasts.squares(P)
     values[values.mean(1) <= _NOTHING * contrasts.degrees * filters.sum(1)] = 0.0
-    return SpectralForms(values, skewness, names, filters, V if directions else np.empty((0, 0)))
+    return SpectralForms(values, skewness, names, filters, directions)

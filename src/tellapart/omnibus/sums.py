@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -24,6 +24,8 @@ from .plan import FeaturePlan
 from .spectral import SpectralForms
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
+#: The sums of a block when they are called.
+PendingSums: TypeAlias = Callable[[], BlockSums]
 
 #: Bytes that an eigendecomposition and its results take for each element of a matrix.
 _EIGENDECOMPOSITION = 80
@@ -34,16 +36,22 @@ MANY_SUMS = 2**28
 
 
 def sum_features(
-    plan: FeaturePlan, contrasts: Contrasts, points: Points, compute: Compute, bins: Bins | None = None
-) -> Iterator[tuple[FeatureBlock, BlockSums]]:
-    """G = FᵀF and C = FᵀW of all blocks: in one pass over the rows, or in as many as the memory requires.
+    plan: FeaturePlan,
+    contrasts: Contrasts,
+    points: Points,
+    compute: Compute,
+    bins: Bins | None = None,
+    without: Collection[FeatureBlock] = (),
+) -> Iterator[tuple[FeatureBlock, PendingSums]]:
+    """G = FᵀF and C = FᵀW of all blocks but some: in one pass over the rows, or in as many as the memory requires.
 
-    With bins, F is a sum over the rows of each bin.
+    With bins, F is a sum over the rows of each bin. What remains to be computed of the sums of a block is done when
+    they are called, in any thread.
     """
     if bins is not None:
         yield from _sum_bins(plan, contrasts, points, compute, bins)
         return
-    blocks = plan.blocks
+    blocks = [block for block in plan.blocks if block not in without]
     columns = contrasts.width
     sizes = [block.size(columns) for block in blocks]
     matrices = [_EIGENDECOMPOSITION * block.width**2 for block in blocks if block.gram == "full"]
@@ -70,12 +78,12 @@ def sum_features(
 
         sums = sum_rows(sum_block, points, size, compute.phase(number, len(groups)))
         for block in wanted:
-            yield block, sums.pop(0).close()
+            yield block, sums.pop(0).close
 
 
 def _sum_bins(
     plan: FeaturePlan, contrasts: Contrasts, points: Points, compute: Compute, bins: Bins
-) -> Iterator[tuple[FeatureBlock, BlockSums]]:
+) -> Iterator[tuple[FeatureBlock, PendingSums]]:
     """`sum_features` of bins: features are summed by bin once, whatever the number of permutations."""
     count, whole = len(bins.labels), bins.whole * bins.rows
     W, strata = contrasts(slice(0, count)), contrasts.strata(slice(0, count))
@@ -92,14 +100,14 @@ def _sum_bins(
             F = np.concatenate([part[k] for part in parts])
             for part in parts:
                 part[k] = np.empty(0)
-            yield one, functools.reduce(operator.add, _sums_of_bins(F, W, strata, one.gram)).close()
+            yield one, functools.partial(_sums_of_bins, F, W, strata, one.gram)
 
 
-def _sums_of_bins(F: Array, W: Array, strata: Array | None, gram: Gram) -> Iterator[StratifiedSums]:
-    """G and C of some bins after the other: products in double precision need copies of what they multiply."""
-    for start in range(0, len(F), BLOCK):
-        some = slice(start, start + BLOCK)
-        yield StratifiedSums.of(F[some], W[some], None if strata is None else strata[some], gram)
+def _sums_of_bins(F: Array, W: Array, strata: Array | None, gram: Gram) -> BlockSums:
+    """G and C, some bins after the other: products in double precision need copies of what they multiply."""
+    parts = (slice(start, start + BLOCK) for start in range(0, len(F), BLOCK))
+    sums = (StratifiedSums.of(F[some], W[some], None if strata is None else strata[some], gram) for some in parts)
+    return functools.reduce(operator.add, sums).close()
 
 
 def _group_bins(blocks: Sequence[FeatureBlock], bytes_each: int, most: int) -> list[list[FeatureBlock]]:
@@ -163,12 +171,11 @@ def sum_leverages(
     if not forms:
         return {}
     blocks = list(forms)
-    mean = contrasts.degrees * (plan.rows - 1) / plan.rows
 
     def sum_block(rows: slice, block: Array) -> list[Array]:
-        weights = (contrasts.squares(contrasts(rows)) - mean).astype(np.float32)
+        W = contrasts(rows)
         features = plan.features(block, blocks)
-        return [(find_leverages(F, forms[one]).T @ weights).astype(np.float64) for one, F in features]
+        return [weigh_leverages(find_leverages(F, forms[one]), W, contrasts, plan.rows) for one, F in features]
 
     columns, width = contrasts.width, max(block.width for block in blocks)
     numbers = sum(form.values.size for form in forms.values())
@@ -181,3 +188,11 @@ def find_leverages(F: Array, form: SpectralForms) -> Array:
     """A_ii = Σ_j g_j U_ij² of each row and form, from the features of the rows."""
     found: Array = (F @ form.directions.astype(np.float32)) ** 2 @ form.filters.T.astype(np.float32)
     return found
+
+
+def weigh_leverages(leverages: Array, W: Array, contrasts: Contrasts, rows: int) -> Array:
+    """Σ_i (w_i² - mean) A_ii over some of ``rows`` rows, from A_ii (rows, forms) and their contrasts W."""
+    mean = contrasts.degrees * (rows - 1) / rows
+    weights = (contrasts.squares(W) - mean).astype(np.float32)
+    weighed: Array = (leverages.T.astype(np.float32) @ weights).astype(np.float64)
+    return weighed

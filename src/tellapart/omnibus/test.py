@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from .._util import workers
 from ..data import Points, reindex
 from ..engine import Compute
 from ..stats.permutations import Permutations
@@ -16,12 +17,13 @@ from .combination import OmnibusResult, combine_families
 from .contrasts import Contrasts
 from .families import FeatureBlock, SpectralFamily
 from .families.base import BlockSums
+from .few import forms_of_few
 from .plan import FeaturePlan
 from .rows import Layout
 from .scoring import FamilyScorer
 from .sketch import draw_sketch
 from .spectral import SpectralForms
-from .sums import needs_leverages, sum_features, sum_leverages
+from .sums import PendingSums, needs_leverages, sum_features, sum_leverages
 
 if TYPE_CHECKING:
     from ..kernels import Kernel
@@ -90,19 +92,30 @@ def omnibus_test(
     spectral, corrected = plan.spectral, pooled.bins is None and needs_leverages(contrasts)
     sums: dict[FeatureBlock, BlockSums] = {}
     forms: dict[FeatureBlock, SpectralForms] = {}
-    for block, part in sum_features(plan, contrasts, pooled.points, compute, pooled.bins):
+    few = forms_of_few(plan, contrasts, pooled.points, compute, corrected) if pooled.bins is None else {}
+
+    def find_forms(task: tuple[FeatureBlock, PendingSums]) -> tuple[FeatureBlock, BlockSums | SpectralForms | None]:
+        block, pending = task
         if block not in spectral:
-            sums[block] = part
-            continue
-        # The sums of a kernel are large, and not kept.
-        form = spectral[block].form(block, part, plan.rows, contrasts, directions=corrected)
-        if form is not None:
-            forms[block] = form
+            return block, pending()
+        return block, spectral[block].form(block, pending(), plan.rows, contrasts, directions=corrected)
+
+    tasks = sum_features(plan, contrasts, pooled.points, compute, pooled.bins, few)
+    with workers.pool(compute.threads if compute.automatic else 1) as pool:  # each thread needs memory of its own
+        for block, found in pool.map(find_forms, tasks):
+            if isinstance(found, SpectralForms):
+                forms[block] = found
+            elif found is not None:
+                sums[block] = found
+    forms |= {block: of.forms for block, of in few.items() if of.forms is not None}
     scored = []
     for family in plan.families:
         if isinstance(family, SpectralFamily):
             own = {block: forms[block] for block in family.blocks if block in forms}
-            leverages = sum_leverages(plan, contrasts, own, pooled.points, compute) if corrected else {}
+            summed = {block: form for block, form in own.items() if block not in few}
+            leverages = sum_leverages(plan, contrasts, summed, pooled.points, compute) if corrected else {}
+            of_few = ((block, few[block].leverages) for block in own if block in few)
+            leverages |= {block: part for block, part in of_few if part is not None}
             score = family.score_forms(scorer, by_index(own), by_index(leverages))
         else:
             score = family.score(scorer, {block.index: sums[block] for block in family.blocks})

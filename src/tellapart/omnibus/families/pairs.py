@@ -24,8 +24,8 @@ MAX_PAIRS = 2_000
 _EXPONENT = 4.0
 #: Weights of the largest pair and of all pairs together.
 _WEIGHTS = (8.0, 1.0)
-#: Maximum number of products that means are computed from, and number of pairs in a regression.
-_PRODUCTS, _REGRESSION_PAIRS = 2**25, 200
+#: Maximum number of pairs in a regression.
+_REGRESSION_PAIRS = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,14 +57,14 @@ class PairFamily(Family):
             return None
         scores = normal_scores(sketch.block.ranks, ranks.rows)
         d = scores.shape[1]
+        means = scores.T @ scores / np.float32(len(scores))
         if d * (d - 1) // 2 <= MAX_PAIRS:
             i, j = np.triu_indices(d, 1)
         else:
             unit = scores - scores.mean(0)
             unit /= np.maximum(np.linalg.norm(unit, axis=0), np.float32(1e-30))
             i, j = np.divmod(_largest(np.triu(np.abs(unit.T @ unit), 1).ravel(), MAX_PAIRS), d)
-        some = scores[: max(1, _PRODUCTS // len(i))]
-        return cls(i, j, (some[:, i] * some[:, j]).mean(0))
+        return cls(i, j, means[i, j])
 
     @property
     def blocks(self) -> list[FeatureBlock]:

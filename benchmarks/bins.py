@@ -2,8 +2,9 @@
 
     python benchmarks/bins.py [--runs 500] [--problems shift hdgm …] [--out docs/bins.json]
 
-Each problem has 10,000 + 10,000 rows. The full test permutes single rows; both see the same data. The script keeps its
-results, and goes on where it was interrupted.
+Each problem has 10,000 + 10,000 rows. The full test permutes single rows; both see the same data, so the difference of
+powers has the standard error of paired observations. The size of each difference was set so that the test with bins
+detects it in 30 to 70 % of 10 other samples. The script keeps its results, and goes on where it was interrupted.
 """
 
 from __future__ import annotations
@@ -53,8 +54,8 @@ def wiggle(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
 
 
 def tails(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """t with 12 degrees of freedom beside the normal distribution, in 5 dimensions, scaled to unit variance."""
-    return rng.normal(size=(ROWS, 5)), rng.standard_t(12, (ROWS, 5)) * math.sqrt(10 / 12)
+    """t with 25 degrees of freedom beside the normal distribution, in 5 dimensions, scaled to unit variance."""
+    return rng.normal(size=(ROWS, 5)), rng.standard_t(25, (ROWS, 5)) * math.sqrt(23 / 25)
 
 
 def null(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -78,6 +79,13 @@ def run(name: str, seed: int) -> dict[str, float]:
     return found
 
 
+def _save(results: dict[str, dict[str, list[float]]], path: Path) -> None:
+    """Write all results, or leave the file as it was."""
+    part = path.with_suffix(".part")
+    part.write_text(json.dumps(results) + "\n")
+    part.replace(path)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=500)
@@ -92,7 +100,7 @@ def main() -> None:
                 continue
             for key, value in run(name, seed).items():
                 done[key].append(round(value, 4))
-        options.out.write_text(json.dumps(kept) + "\n")
+            _save(kept, options.out)
     print(f"{'problem':12} {'runs':>5} {'bins':>6} {'rows':>6} {'difference ± standard error':>28} {'CPU s':>12}")
     for name in options.problems:
         of = {key: np.array(values) for key, values in kept[name].items()}

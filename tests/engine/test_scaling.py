@@ -24,6 +24,7 @@ from tellapart.engine import cluster as clusters
 from tellapart.engine import costs, tiles
 from tellapart.engine.executors import tree
 from tellapart.kernels import MLP, Deep, Gaussian, Laplacian
+from tellapart.omnibus import bins
 from tellapart.twosample import mmd_test_cost
 
 distributed = pytest.importorskip("distributed")
@@ -349,6 +350,93 @@ def test_compare_and_learned_tests_use_the_cluster(samples, client):
     assert all(same(a.test, b.test) for a, b in zip(base.test.halves, other.test.halves, strict=True))
 
 
+@pytest.fixture
+def many(tmp_path, monkeypatch):
+    """Samples that are compared by bins of rows, in memory and in files."""
+    import zarr
+
+    monkeypatch.setattr(bins, "MANY_ROWS", 40)
+    monkeypatch.setattr(bins, "BINS", 300)
+    monkeypatch.setattr(bins, "MIN_BINS", 3)
+    samples = [part.astype(np.float32) for part in np.random.default_rng(4).normal(size=(2, 9001, 4))]
+    for name, part in zip("xy", samples, strict=True):
+        np.save(tmp_path / f"{name}.npy", part)
+        zarr.save(str(tmp_path / f"{name}.zarr"), part)
+    return {
+        "memory": samples,
+        "npy": [tmp_path / "x.npy", tmp_path / "y.npy"],
+        "zarr": [tmp_path / "x.zarr", tmp_path / "y.zarr"],
+        "file and memory": [tmp_path / "x.npy", samples[1]],
+    }
+
+
+def same_test(a, b):
+    """Whether two results of the default test have the same bits, whatever the samples are called."""
+    numbers = [
+        [(part.columns, part.pvalue, part.effect, part.interval) for part in (*result.columns, *result.pairs)]
+        for result in (a, b)
+    ]
+    return numbers[0] == numbers[1] and np.array_equal(a.null_distribution, b.null_distribution)
+
+
+@pytest.mark.parametrize("name", ["memory", "npy", "zarr", "file and memory"])
+def test_bins_on_workers_have_the_same_bits(name, many, client):
+    base = ta.two_sample_test(*many["memory"], 49, rng=0)
+    assert base.permuted_unit == "bins of rows"
+    assert same_test(base, ta.two_sample_test(*many[name], 49, rng=0, cluster=client))
+
+
+def test_pairs_and_several_samples_in_bins_on_workers(many, client):
+    samples = many["memory"]
+    base, other = (ta.two_sample_test(*samples, 49, paired=True, rng=0, cluster=c) for c in (None, client))
+    assert base.permuted_unit == "bins of pairs"
+    assert same_test(base, other)
+    three = [*samples, samples[0][:4000] + 0.1]
+    base, other = (ta.k_sample_test(three, permutations=49, pairwise=False, rng=0, cluster=c) for c in (None, client))
+    assert base.permuted_unit == "bins of rows"
+    assert same_test(base, other)
+
+
+@pytest.mark.parametrize("name", ["memory", "npy"])
+def test_bins_when_a_worker_is_killed(name, many):
+    base = ta.two_sample_test(*many["memory"], 49, rng=0)
+    with started(2) as client:
+        before = client.run(os.getpid)
+        kill = at_a_quarter(lambda: os.kill(next(iter(before.values())), signal.SIGKILL))
+        found = ta.two_sample_test(*many[name], 49, rng=0, cluster=client, progress=kill)
+        assert before != client.run(os.getpid)
+    assert same_test(base, found)
+
+
+def test_tasks_get_their_own_rows_and_nothing_that_grows_with_permutations(many, client, monkeypatch):
+    sent = []
+    reduce = clusters.Cluster.reduce
+
+    def weigh(self, job, progress):
+        panels = job.panels(2)
+        own = [len(pickle.dumps(job.data_of(panel))) for panel in panels]
+        sent.append((job.function.__qualname__.split(".")[0], len(self._pickle(job)), max(own), sum(own)))
+        return reduce(self, job, progress)
+
+    monkeypatch.setattr(clusters.Cluster, "reduce", weigh)
+    rows, width = 18_002, 4
+    found = {}
+    for permutations in (19, 199):
+        for name, each in (("memory", 4 * width), ("npy", 8)):  # the rows, or their positions
+            sent.clear()
+            ta.two_sample_test(*many[name], permutations, rng=0, cluster=client)
+            (bins_of_rows,) = [sizes for function, *sizes in sent if function == "_sum_bins"]
+            found[permutations, name] = bins_of_rows
+            _, largest, total = bins_of_rows
+            assert total < 1.2 * rows * each
+            assert largest < total / 4
+    job = found[19, "memory"][0]
+    # Neither rows, nor the members of bins, nor labels are in the jobs, whose sizes differ by names and small numbers.
+    assert all(abs(size - job) < 4000 for size, *_ in found.values())
+    # Labels of all rows may be in other jobs, but never the rows themselves.
+    assert all(size < job + 9 * rows for _, size, *_ in sent)
+
+
 def test_progress_of_workers(samples, client, small_tiles):
     seen = []
     ta.mmd_test(*samples, null="binned", rng=0, cluster=client, progress=lambda done, total: seen.append((done, total)))
@@ -435,7 +523,7 @@ def test_all_workers_gone(samples, small_tiles, monkeypatch):
     monkeypatch.setattr(clusters, "PATIENCE", 2.0)
     with started(1) as client:
         leave = at_a_quarter(lambda: client.cluster.scale(0))
-        with pytest.raises(RuntimeError, match=r"All workers of .* are gone"):
+        with pytest.raises(ConnectionError, match=r"All workers of .* are gone"):
             ta.mmd_test(*samples, rng=0, cluster=client, progress=leave)
 
 

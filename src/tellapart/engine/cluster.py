@@ -15,7 +15,7 @@ from typing import Any
 from .._util import workers
 from .._util.errors import InputConnectionError, InputMemoryError, InputTypeError
 from .._util.extras import extra
-from .executors import Executor, Job, Progress, tree
+from .executors import Divisible, Executor, Job, Progress, tree
 
 #: Seconds to wait for the scheduler, for a first worker, and for a worker to come back when all are gone.
 PATIENCE = 30.0
@@ -86,7 +86,9 @@ class Cluster:
         # The job is a task's result and not scattered: so it is made again where all who had it are gone.
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
             shared = self.client.submit(_unpickle, self._pickle(job), pure=False)
-        parts = self.client.map(_part, [(panel.start, panel.stop) for panel in panels], job=shared, pure=False)
+            data = [job.data_of(panel) if isinstance(job, Divisible) else None for panel in panels]
+            ends = [(panel.start, panel.stop) for panel in panels]
+            parts = self.client.map(_part, ends, data, job=shared, pure=False)
         whole = tree(lambda a, b: self.client.submit(_join, shared, a, b, pure=False), parts)
         try:
             self._follow(dict(zip(parts, sizes, strict=True)), whole, progress)
@@ -230,9 +232,10 @@ def _unpickle(packed: bytes) -> Any:
     return extra("cloudpickle", group="dask").loads(packed)
 
 
-def _part(panel: tuple[int, int], job: Any) -> Any:
+def _part(panel: tuple[int, int], data: Any, job: Any) -> Any:
     """Runs on a worker: compute some strips within a share of its memory."""
     limit = extra("distributed", group="dask").get_worker().memory_manager.memory_limit
+    job = job if data is None else job.with_data(data)
     job.allow(limit // 2 if limit else None)
     with workers.one_core():
         return job.part(range(*panel), _never_stop)

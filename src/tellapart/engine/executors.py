@@ -7,7 +7,7 @@ were computed together and when they came changes no bit of the result.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from .._util import workers
 
@@ -38,6 +38,17 @@ class Job(Protocol):
 
     def join(self, left: Any, right: Any) -> Any:
         """Join two adjacent parts without changing them."""
+
+
+@runtime_checkable
+class Divisible(Protocol):
+    """A job of which a panel needs only some of the data: other processes get these with the task of the panel."""
+
+    def data_of(self, panel: range) -> Any:
+        """What only this panel needs."""
+
+    def with_data(self, data: Any) -> Job:
+        """The job that can compute this panel."""
 
 
 class Executor(Protocol):

@@ -15,6 +15,7 @@ import numpy as np
 
 from .._util.errors import InputMemoryError
 from ..data import Points
+from ..data.lazy import Reindexed, in_memory
 from .compute import Compute
 from .executors import branches, tree
 
@@ -147,7 +148,10 @@ def group_into_passes(sizes: Sequence[Size], compute: Compute) -> list[list[int]
 
 
 class RowJob:
-    """The job of `sum_rows`: its strips are runs of blocks."""
+    """The job of `sum_rows`: its strips are runs of blocks.
+
+    Sent to other processes, it has no rows: a task gets those of its panel, or their positions if they are in files.
+    """
 
     def __init__(
         self,
@@ -159,17 +163,35 @@ class RowJob:
         align: int = 1,
     ) -> None:
         self.function, self.points, self.add = function, points, add
+        self.first, self.stop = 0, len(points)
         width = math.prod(points.shape[1:])
         self.block = block_rows(width)
         self.needs = Size(size.sums, size.row + 16 * width, size.operations)
         if not compute.automatic:
             self._shrink(compute.max_memory)
         self.block = max(1, self.block // align) * align
-        self.blocks = -(-len(points) // self.block)
+        self.blocks = -(-self.stop // self.block)
         self.run = -(-self.blocks // RUNS)
         self.runs = -(-self.blocks // self.run)
         self.threads = 1 if size.operations * len(points) < WORTH_A_THREAD else self.runs
         self.allow(compute.max_memory)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"points": _divide(self.points, slice(0, 0))[1]}
+
+    def data_of(self, panel: range) -> Any:
+        """The rows of a panel, or their positions; None if all processes have them."""
+        start, stop = (number * self.run * self.block for number in (panel.start, panel.stop))
+        data, _ = _divide(self.points, slice(start, stop))
+        return None if data is None else (start, data)
+
+    def with_data(self, data: tuple[int, Array]) -> RowJob:
+        """The job with the rows of a panel."""
+        job = object.__new__(RowJob)
+        start, own = data
+        points = Reindexed(self.points.parts, own) if isinstance(self.points, Reindexed) else own
+        vars(job).update(vars(self) | {"first": start, "points": points})
+        return job
 
     def _shrink(self, most: int) -> None:
         """Use smaller blocks if the user allows less memory than these take."""
@@ -211,8 +233,8 @@ class RowJob:
         sums = None
         for place, k in enumerate(range(number * self.run, stop)[:most]):
             checkpoint()
-            rows = slice(k * self.block, min((k + 1) * self.block, len(self.points)))
-            new = self.function(rows, as_matrix(self.points[rows]))
+            rows = slice(k * self.block, min((k + 1) * self.block, self.stop))
+            new = self.function(rows, as_matrix(self.points[rows.start - self.first : rows.stop - self.first]))
             sums = self.add(sums, new) if place else new
         return sums
 
@@ -220,6 +242,15 @@ class RowJob:
         """Add the sums of adjacent runs."""
         with np.errstate(all="ignore"):
             return self.add(left, right)
+
+
+def _divide(points: Points | Array, rows: slice) -> tuple[Array | None, Points | Array]:
+    """What some rows need that others do not, and what all of them need."""
+    if isinstance(points, np.ndarray) or in_memory(points):
+        return as_matrix(points[rows]), as_matrix(points[:0]).copy()
+    if isinstance(points, Reindexed):
+        return points.order[rows], Reindexed(points.parts, points.order[:0])
+    return None, points
 
 
 class Stratum(NamedTuple):

@@ -13,7 +13,7 @@ families are fitted on and with; `contrasts` turns labels into numbers; `sums` a
 the label of a row; `distance` is the MMD with an interval.
 """
 
-from .bins import draw_bins, have_room
+from .bins import draw_bins
 from .combination import FamilyPValue, OmnibusResult
 from .families import FAMILIES, Family
 from .rows import Layout
@@ -31,7 +31,6 @@ __all__ = [
     "Pooled",
     "StrongestStatistic",
     "draw_bins",
-    "have_room",
     "omnibus_test",
     "pool_rows",
     "tie_adjusted_threshold",

@@ -56,17 +56,17 @@ class Bins:
         """Number of bins with more than one row."""
         return (len(self.members) - len(self.labels)) // (self.rows - 1)
 
+    def have_room(self, width: int, compute: Compute) -> bool:
+        """Whether the user allows enough memory for sums of features over the bins, for rows of this width."""
+        need = _BYTES * len(self.labels) * max(COSINES * width, _FEATURES)
+        return compute.automatic or compute.max_memory >= need
+
     def take(self, order: Array) -> Array:
         """The rows of bins in another order, in which whole bins come first."""
         whole = order[: self.whole]
         inside = self.members[: self.whole * self.rows].reshape(-1, self.rows)[whole].reshape(-1)
         found: Array = np.concatenate([inside, self.members[order[self.whole :] + self.whole * (self.rows - 1)]])
         return found
-
-
-def have_room(width: int, compute: Compute) -> bool:
-    """Whether the user allows enough memory for sums of features over bins, for rows of this width."""
-    return compute.automatic or compute.max_memory >= _BYTES * BINS * max(COSINES * width, _FEATURES)
 
 
 def draw_bins(labels: Array, design: Design, rng: np.random.Generator) -> Bins | None:

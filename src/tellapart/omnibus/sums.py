@@ -85,7 +85,8 @@ def _sum_bins(
     plan: FeaturePlan, contrasts: Contrasts, points: Points, compute: Compute, bins: Bins
 ) -> Iterator[tuple[FeatureBlock, PendingSums]]:
     """`sum_features` of bins: features are summed by bin once, whatever the number of permutations."""
-    count, whole = len(bins.labels), bins.whole * bins.rows
+    count, each = len(bins.labels), bins.rows  # the members of bins are not for the workers of a cluster
+    whole = bins.whole * each
     W, strata = contrasts(slice(0, count)), contrasts.strata(slice(0, count))
     groups = _group_bins(plan.blocks, 4 * count, compute.max_memory // 4)
     for number, wanted in enumerate(groups):
@@ -93,9 +94,9 @@ def _sum_bins(
         size = Size(4 * count * width // RUNS, 16 * max(block.width for block in wanted), 20.0 * width)
 
         def sum_block(rows: slice, block: Array, wanted: list[FeatureBlock] = wanted) -> list[list[Array]]:
-            return [_sum_by_bin(plan, block, wanted, max(0, whole - rows.start), bins.rows)]
+            return [_sum_by_bin(plan, block, wanted, max(0, whole - rows.start), each)]
 
-        parts = sum_rows(sum_block, points, size, compute.phase(number, len(groups)), operator.add, align=bins.rows)
+        parts = sum_rows(sum_block, points, size, compute.phase(number, len(groups)), operator.add, align=each)
         for k, one in enumerate(wanted):
             F = np.concatenate([part[k] for part in parts])
             for part in parts:

@@ -24,7 +24,7 @@ from ..data.several import open_by_labels, split_names
 from ..data.shared import LESS_IS_SEEN
 from ..engine import Compute, MemoryLike, computing
 from ..engine.rows import as_matrix
-from ..omnibus import Layout, OmnibusResult, Pooled, StrongestStatistic, draw_bins, have_room, omnibus_test, pool_rows
+from ..omnibus import Layout, OmnibusResult, Pooled, StrongestStatistic, draw_bins, omnibus_test, pool_rows
 from ..stats.design import Design, check_paired
 from ..stats.permutations import NothingToExchange, draw_permutations
 from ..stats.pvalues import USUAL_LEVEL, check_draws, holm, note_floor, warn_of_floor
@@ -333,7 +333,9 @@ def run_omnibus(
     sizes = tuple(map(len, samples.points))
     labels = np.repeat(np.arange(len(sizes), dtype=np.uint8), sizes)
     width = sum(len(unit.coordinates) for unit in samples.variables)
-    bins = draw_bins(labels, design, rng) if binned and have_room(width, compute) else None
+    bins = draw_bins(labels, design, rng) if binned else None
+    if bins is not None and not bins.have_room(width, compute):
+        bins = None
     units = sum(sizes) if bins is None else len(bins.labels)
     need = units * (permutations + 1) // (4 if len(sizes) == 2 else 1)
     if need > compute.max_memory and not compute.automatic:

@@ -48,6 +48,10 @@ class LabelledRows(NamedTuple):
     units: Array | None = None
     strata: Array | None = None
 
+    def __reduce__(self) -> Any:
+        # Functions of blocks, which have labels here, may travel to other processes: rows come to these otherwise.
+        return LabelledRows, (None, *self[1:])
+
 
 class MomentSums(NamedTuple):
     """For each sample: number of rows, sums and squares of centred columns, and six sums for each pair.

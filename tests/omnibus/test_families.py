@@ -158,14 +158,17 @@ def test_scores_have_the_same_bits_on_threads_and_in_little_memory(family, name)
 def test_permutations_are_treated_alike(family, name):
     """Whichever of all permutations is the observed one, each keeps its score."""
     values, layout = draw(name)
-    values = values[:8]
+    # Two of sixteen rows, since eight have no cells.
+    rows, ones = (8, [(5, 6, 7), (0, 2, 5)]) if fit(family, values[:8], layout) else (16, [(3, 4), (0, 15)])
+    values = values[:rows]
     scores = []
-    for labels in ([0, 0, 0, 0, 0, 1, 1, 1], [1, 0, 1, 0, 0, 1, 0, 0]):
-        pooled, plan, scorer = scorer_of(values, layout, np.array(labels, np.uint8), 99)
+    for one in ones:
+        labels = np.isin(np.arange(rows), one).astype(np.uint8)
+        pooled, plan, scorer = scorer_of(values, layout, labels, 149)
         assert scorer.permutations.complete
         found = score(family, pooled, plan, scorer)
         if found is None:
-            pytest.skip("eight rows do not vary in this family")
+            pytest.skip("so few rows do not vary in this family")
         codes = scorer.permutations.codes()[np.argsort(pooled.order)]
         scores.append({tuple(column): value for column, value in zip(codes.T.tolist(), found.scores, strict=True)})
     first, second = scores

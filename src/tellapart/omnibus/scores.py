@@ -55,6 +55,21 @@ def chi2_tail(q: Array, degrees: float) -> Array:
     return upper_tail(q, degrees, 2 * degrees, math.sqrt(8 / degrees))
 
 
+def square_tail(q: Array, degrees: float) -> Array:
+    """`chi2_tail`, of 1 degree of freedom only about, but several times as fast, for very many statistics.
+
+    >>> square_tail(np.array([0.0, 3.841459, 30.0]), 1).round(2)
+    array([ 0.  ,  2.9 , 16.94])
+    """
+    if degrees != 1:
+        return chi2_tail(q, degrees)
+    tail: Array = q * (math.pi / 2)
+    np.log1p(tail, out=tail)
+    tail += q
+    tail /= 2
+    return tail
+
+
 def column_scores(q: Array, skewness: Any = None) -> tuple[Array, Array]:
     """-log p of statistics (statistics, permutations) by a gamma distribution with their mean and variance.
 

@@ -77,8 +77,8 @@ def two_sample_test(
 
     The permutation test is exact at every sample size, uses every row and needs no kernel or bandwidth. It compares all
     columns jointly (kernels at several bandwidths and ridges), one by one (location, scale, shape, shares of
-    categories), in pairs (dependence), by the principal components of wide rows and by the patches of images. Its time
-    is linear in the number of rows.
+    categories), in pairs (dependence), by the principal components of wide rows, by the patches of images and by kinds
+    of rows (clusters and neighborhoods of the pooled rows). Its time is linear in the number of rows.
 
     Parameters
     ----------

@@ -1,6 +1,7 @@
 """Families of statistics, one file each."""
 
 from .base import Family, FeatureBlock
+from .cells import CellFamily
 from .columns import ColumnFamily
 from .components import ComponentFamily
 from .given import GivenFamily
@@ -19,4 +20,5 @@ FAMILIES: tuple[type[Family], ...] = (
     ColumnFamily,
     PairFamily,
     ComponentFamily,
+    CellFamily,
 )

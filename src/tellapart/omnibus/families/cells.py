@@ -1,0 +1,234 @@
+"""Kinds of rows: nodes of a tree of clusters, and balls of nearest neighbors, of the pooled rows.
+
+If a class or a cluster of rows is rarer in one sample, distances and columns may differ little, but the share of
+rows in some cell does. Cells are fixed on the pooled rows without labels, and overlap:
+a row is in many of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+from scipy.cluster.hierarchy import ward
+
+from ..._util.numbers import percent
+from ..constants import HARMONIC
+from ..landmarks import squared_distances
+from ..rows import RowBlock, RowTransform
+from ..scores import calibrate_tail, power_mean, square_tail
+from ..scoring import FamilyScore, FamilyScorer, StrongestStatistic
+from ..sketch import Sketch
+from .base import BlockSums, Family, FeatureBlock
+
+Array: TypeAlias = "np.ndarray[Any, Any]"
+
+#: Rows of a sketch that cells are fitted on: a quarter of all rows, but at least and at most these numbers.
+_LEAST_FITTED, _MOST_FITTED = 1_024, 2_048
+#: Maximum number of leaves of a tree, and minimum number of rows of the sketch in a cell and outside of it.
+_LEAVES, _FEWEST = 128, 6
+#: Rows of the sketch in balls; at most half of them.
+NEIGHBORS = (8, 32, 128, 512)
+#: Squared distances are rounded to this fraction of their mean: the same rows are then equally far on all processors.
+_STEPS = 2.0**14
+#: Columns with standard deviations that differ by less than this factor are in one unit.
+_ONE_UNIT = 1.2
+#: Features that vary less than this, for each row, are constant.
+_VARIES = 1e-5
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Nodes of a tree of clusters (Ward 1963), and balls around the centers of its leaves.
+
+    A row is in the leaf with the nearest center, and in all nodes above it. It is in a ball if it is near to its
+    center.
+
+    Attributes
+    ----------
+    shift, scale : ndarray
+        Distances are those of (values - shift) * scale.
+    centers : ndarray
+        The mean row of each leaf: (leaves, columns).
+    nodes : ndarray of int
+        The first leaf of each node, and the one after its last: (nodes, 2).
+    radii : ndarray
+        The squared radii of balls: (sizes, leaves).
+    shares : ndarray
+        The share of the rows of the sketch that are in each node, and in each ball.
+    """
+
+    shift: Array
+    scale: Array
+    centers: Array
+    nodes: Array
+    radii: Array
+    shares: Array
+
+    @classmethod
+    def fit(cls, sketch: Array, shift: Array, scale: Array) -> Cells | None:
+        """Cluster the rows of a sketch; None if they are too few, or all equal."""
+        bare = cls(shift, scale, *(np.empty((0, 0)),) * 4)
+        rows = bare._scaled(sketch)
+        n = len(rows)
+        mean = 2 * float(rows.var(0, dtype=np.float64).sum())
+        if n < 2 * _FEWEST or not mean > 0:
+            return None
+        bare = replace(bare, scale=scale * math.sqrt(_STEPS / mean))
+        rows = bare._scaled(sketch)
+        merges = ward(np.sqrt(np.rint(squared_distances(rows, rows))[np.triu_indices(n, 1)].astype(np.float64)))
+        centers, nodes = _cut(merges, rows)
+        bare = replace(bare, centers=centers)
+        squared = bare._squared(sketch)
+        sizes = [size for size in NEIGHBORS if 2 * size <= n]
+        near = np.sort(squared, axis=0)
+        # Radii are between two distances.
+        radii = (
+            np.stack([(near[size - 1] + near[size]) / 2 for size in sizes]) if sizes else np.empty((0, len(centers)))
+        )
+        bare = replace(bare, nodes=nodes, radii=radii.astype(np.float32))
+        shares = bare(sketch).mean(0)
+        kept = np.abs(shares[: len(nodes)] - 0.5) <= 0.5 - _FEWEST / n
+        return replace(
+            bare, nodes=nodes[kept], shares=np.concatenate([shares[: len(nodes)][kept], shares[len(nodes) :]])
+        )
+
+    @property
+    def width(self) -> int:
+        """The number of cells."""
+        return len(self.nodes) + self.radii.size
+
+    def __call__(self, values: Array) -> Array:
+        """Which rows are in which nodes, and in which balls: 1 or 0 in float32."""
+        squared = self._squared(values)
+        found = np.empty((len(values), self.width), np.float32)
+        found[:, : len(self.nodes)] = self._table[squared.argmin(1)]
+        start = len(self.nodes)
+        for radii in self.radii:
+            np.less_equal(squared, radii, out=found[:, start : start + len(radii)])
+            start += len(radii)
+        return found
+
+    @cached_property
+    def _table(self) -> Array:
+        """Which leaves are in which nodes: (leaves, nodes)."""
+        leaf = np.arange(len(self.centers))[:, None]
+        return ((leaf >= self.nodes[:, 0]) & (leaf < self.nodes[:, 1])).astype(np.float32)
+
+    def _scaled(self, values: Array) -> Array:
+        scaled: Array = (values - self.shift) * self.scale
+        return np.clip(scaled, -1e15, 1e15, out=scaled).astype(np.float32)
+
+    def _squared(self, values: Array) -> Array:
+        squared = squared_distances(self._scaled(values), self.centers)
+        return np.rint(squared, out=squared)
+
+    def is_consistent(self, columns: int) -> bool:
+        """Whether shapes agree, and nodes have leaves."""
+        return (
+            self.shift.shape == self.scale.shape == (columns,)
+            and self.centers.ndim == self.nodes.ndim == self.radii.ndim == 2
+            and self.centers.shape[1] == columns
+            and self.radii.shape[1] == len(self.centers) > 0
+            and self.nodes.shape[1] == 2
+            and self.nodes.dtype.kind == "i"
+            and bool(((self.nodes >= 0) & (self.nodes <= len(self.centers))).all())
+            and self.shares.shape == (self.width,)
+        )
+
+
+def _cut(merges: Array, rows: Array) -> tuple[Array, Array]:
+    """The mean rows of the leaves of a tree that is cut at `_LEAVES` leaves, and its nodes as ranges of leaves."""
+    n = len(rows)
+    left, right = merges[:, 0].astype(int), merges[:, 1].astype(int)
+    size = np.concatenate([np.ones(n, int), merges[:, 3].astype(int)])
+    # From the root down: where the rows of each node begin, if those of a node are adjacent.
+    start = np.zeros(2 * n - 1, int)
+    for k in range(n - 2, -1, -1):
+        start[left[k]] = start[n + k]
+        start[right[k]] = start[n + k] + size[left[k]]
+    order = np.argsort(start[:n])
+    count = min(n, _LEAVES)
+    inner = np.arange(2 * n - count, 2 * n - 1)
+    below = np.concatenate([left[inner - n], right[inner - n]])
+    leaves = np.sort(below[below < inner[0]])
+    leaves = leaves[np.argsort(start[leaves])]
+    centers = np.add.reduceat(rows[order].astype(np.float64), start[leaves]) / size[leaves, None]
+    nodes = np.concatenate([leaves, inner[:-1]])
+    first = np.searchsorted(start[leaves], start[nodes])
+    last = np.searchsorted(start[leaves], start[nodes] + size[nodes])
+    return centers.astype(np.float32), np.stack([first, last], 1)
+
+
+@dataclass(frozen=True, eq=False)
+class CellFamily(Family):
+    """Whether a row is in each of many cells.
+
+    Attributes
+    ----------
+    views : tuple of Cells
+        The cells of rows as distances see them; and those of columns in one unit, since columns of the same meaning
+        (pixels, counts of words) should not all weigh alike.
+    """
+
+    views: tuple[Cells, ...]
+
+    name: ClassVar[str] = "cells"
+    description: ClassVar[str] = "kinds of rows"
+    parts: ClassVar[tuple[type, ...]] = (Cells,)
+
+    @classmethod
+    def fit(cls, sketch: Sketch) -> CellFamily | None:
+        """Cluster the rows of the sketch; None if they are too few, or all equal."""
+        if not sketch.width:
+            return None
+        rows = sketch.values[: min(_MOST_FITTED, max(_LEAST_FITTED, sketch.rows // 4))]
+        transform = sketch.block.transform
+        deviations = rows.std(0, dtype=np.float64)
+        varying = deviations[deviations > 0]
+        scales = [1 / transform.divisor]
+        if transform.layout.image_shape is None and varying.max() > _ONE_UNIT * varying.min():
+            scales.append(np.full(rows.shape[1], 1 / varying.max()))
+        views = [Cells.fit(rows, transform.centre, scale) for scale in scales]
+        kept = tuple(view for view in views if view is not None)
+        return cls(kept) if kept else None
+
+    @property
+    def blocks(self) -> list[FeatureBlock]:
+        """One for each view, of which only squares are summed."""
+        return [FeatureBlock(self.name, k, view.width, "diagonal", self.name) for k, view in enumerate(self.views)]
+
+    def features(self, rows: RowBlock, wanted: Sequence[int]) -> Iterator[Array]:
+        """1 for each cell that a row is in, 0 for the others."""
+        for k in wanted:
+            yield self.views[k](rows.values)
+
+    def score(self, scorer: FamilyScorer, sums: Mapping[int, BlockSums]) -> FamilyScore | None:
+        """The harmonic mean of p-values of nodes, and of balls, of each view; and then of these."""
+        scores, strongest, largest = [], "", -math.inf
+        for k, (variance, C) in sums.items():
+            view = self.views[k]
+            for part in (slice(0, len(view.nodes)), slice(len(view.nodes), view.width)):
+                used = np.flatnonzero(variance[part] > _VARIES * scorer.rows) + part.start
+                if not len(used):
+                    continue
+                P = C[used] / np.sqrt(variance[used, None])
+                tails = square_tail(scorer.normalize_squares(scorer.contrasts.squares(P)), scorer.degrees)
+                scores.append(calibrate_tail(power_mean(tails, HARMONIC)))
+                best = int(np.argmax(tails[:, scorer.observed]))
+                if scores[-1][scorer.observed] > largest:
+                    largest = scores[-1][scorer.observed]
+                    strongest = f"a kind of row: {percent(float(view.shares[used[best]]))} of all rows"
+        return FamilyScore(power_mean(np.stack(scores), HARMONIC), StrongestStatistic(strongest)) if scores else None
+
+    def reduced(self, rows: int) -> Family:
+        """None: a regression sees rows by kernels."""
+        return replace(self, views=())
+
+    def is_consistent(self, transform: RowTransform) -> bool:
+        """Whether the cells are of rows of this width."""
+        return all(view.is_consistent(transform.layout.width) for view in self.views)

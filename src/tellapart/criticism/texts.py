@@ -101,7 +101,7 @@ def _illustrate(
     find: Callable[[str, str], Spans],
 ) -> NamedText:
     column = samples[0].column_names.index(finding.columns[0])
-    occurs = [sample.values[:, column].numpy() > 0 for sample in samples]
+    occurs = [sample.values[:, column] > 0 for sample in samples]
     side = int(finding.effect > 0)
     # The witness is positive where X has more.
     order = np.argsort(witness[side] * (1 if side else -1), kind="stable")

@@ -287,7 +287,7 @@ def _by_kind(candidates: Mapping[Part, int]) -> list[Part]:
 
 
 def _distinct(candidates: Sequence[Part], texts: Sequence[str], least: float) -> set[Part]:
-    """Of candidates that differ in fewer texts than a part must occur in, keep one, rather a long beginning or ending."""
+    """Of candidates that differ in fewer texts than a part must occur in, keep one, preferably a long first or last."""
     occurs = FittedWords(candidates)(texts)[:, : len(candidates)]
     together, counts = occurs.T @ occurs, occurs.sum(0)
     kept: list[int] = []

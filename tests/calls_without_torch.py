@@ -124,6 +124,18 @@ CALLS: dict[str, Callable[[], Any]] = {
     "tellapart watch": lambda: command("watch r.tellapart b.csv --state s.json --quiet"),
     "plugin": plugin,
 }
+#: Libraries of other extras that a call needs.
+NEEDS = {
+    "compare": "jinja2",
+    "CSV files": "jinja2",
+    "monitor": "jinja2",
+    "images": "PIL",
+    "folders of images": "PIL",
+    "images at another size": "PIL",
+    "scikit-learn": "sklearn",
+    "tellapart test": "jinja2",
+    "tellapart compare": "jinja2",
+}
 
 
 def outcome(call: Callable[[], Any]) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 import tellapart as ta
 
-digits = ta.datasets.digits().numpy().reshape(-1, 8, 8)
+digits = ta.datasets.digits().reshape(-1, 8, 8)
 order = np.random.default_rng(0).permutation(len(digits))
 X, Y = digits[order[:600]].copy(), digits[order[600:1200]].copy()
 Y[:, 3] *= 0.75

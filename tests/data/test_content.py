@@ -20,7 +20,7 @@ CONTENTS: dict[str, tuple[type[Content], Callable[[], Source]]] = {
     "rows": (Rows, lambda: read(VALUES)),
     "table": (TableContent, lambda: read(FRAME)),
     "images": (Images, lambda: read(RNG.integers(0, 256, (24, 8, 8), dtype=np.uint8))),
-    "features": (Features, lambda: read(VALUES, features=lambda rows: rows.sum(1, keepdim=True))),
+    "features": (Features, lambda: read(VALUES, features=lambda rows: rows.sum(1)[:, None])),
 }
 
 

@@ -98,7 +98,7 @@ def test_the_same_images_give_the_same_result(kind, call, expected_of_images, tm
 @pytest.mark.skipif(not MNIST.exists(), reason="MNIST is not beside the project")
 def test_mnist_by_name(monkeypatch):
     monkeypatch.setenv("TELLAPART_DATA", str(MNIST))
-    images = ta.datasets.mnist().test_images.numpy()
+    images = ta.datasets.mnist().test_images
     other = images[:40] // 2
     options = {"permutations": 19, "rng": 0, "max_rows": 40}
     assert ta.mmd_test("mnist", other, **options).statistic == ta.mmd_test(images, other, **options).statistic

@@ -64,7 +64,7 @@ def test_memory_is_asked_for_first(case: Case, tmp_path: Path) -> None:
 def test_named_data_sets() -> None:
     source = read("digits", max_rows=10, rng=0)
     assert (source.origin, source.kind) == ("digits", "images")
-    assert np.array_equal(numbers_of(source), datasets.digits().numpy()[source.numbers])
+    assert np.array_equal(numbers_of(source), datasets.digits()[source.numbers])
 
 
 def test_a_file_goes_before_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

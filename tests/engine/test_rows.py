@@ -7,7 +7,6 @@ import operator
 
 import numpy as np
 import pytest
-import torch
 
 from tellapart.engine import Compute
 from tellapart.engine.executors import branches, tree
@@ -49,7 +48,7 @@ def list_rows(rows, block):
 
 
 def test_every_row_is_read_once_and_orthonormalize_sequentially():
-    points = torch.zeros(70_001, 3)
+    points = np.zeros((70_001, 3), np.float32)
     found = sum_rows(list_rows, points, Size(8, 8, 1e6), Compute(threads=2), operator.add)
     assert found[0][0] == 0
     assert found[-1][1] == 70_001
@@ -58,7 +57,7 @@ def test_every_row_is_read_once_and_orthonormalize_sequentially():
 
 
 def test_memory_bounds_blocks_threads_and_how_much_is_summed_together():
-    points = torch.zeros(50_000, 10)
+    points = np.zeros((50_000, 10), np.float32)
     tight = RowJob(list_rows, points, Size(1000, 8000, 1e6), Compute(max_memory=2**22, automatic=False, threads=8))
     assert tight.block * tight.needs.row * tight.threads <= 2**22
     assert RowJob(list_rows, points[:100], Size(8, 8, 1.0), Compute()).threads == 1

@@ -7,7 +7,6 @@ import tracemalloc
 
 import numpy as np
 import pytest
-import torch
 
 import tellapart as ta
 from tellapart.engine import Compute
@@ -132,7 +131,7 @@ def fit(X, Y, design, permutations, *, binned):
     labels, rng = np.repeat([0, 1], [len(X), len(Y)]), np.random.default_rng(0)
     made = bins.draw_bins(labels, design, rng) if binned else None
     of = (labels, design) if made is None else (made.labels, made.design)
-    samples = [torch.from_numpy(X), torch.from_numpy(Y)]
+    samples = [X, Y]
     pooled = pool_rows(samples, draw_permutations(of[0], permutations, rng, of[1]), rng, made)
     sketch = draw_sketch(pooled.points, rng, Compute())
     plan = FeaturePlan.fit(sketch, len(pooled.points), Layout(X.shape[1]), [], rng)
@@ -153,7 +152,7 @@ def test_sums_by_bin_are_those_of_all_rows(name):
     strata = contrasts.strata(slice(0, len(W)))
     for block, pending in sums.sum_features(plan, contrasts, pooled.points, Compute(), made):
         G, C = pending()
-        ((_, F),) = plan.features(pooled.points[:].numpy(), [block])
+        ((_, F),) = plan.features(pooled.points[:], [block])
         totals = np.zeros((len(W), block.width))
         np.add.at(totals, unit, F.reshape(len(F), -1).astype(np.float64))
         for k in range(1) if strata is None else np.unique(strata):

@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import pytest
-import torch
 from scipy.optimize import brentq
 
 import tellapart as ta
@@ -30,7 +29,7 @@ def problem(m=40, n=60, d=3, seed=0, **options):
     rng = np.random.default_rng(seed)
     Z = rng.normal(size=(m + n, d))
     found = draw_permutations(two(m, n), 49, rng, Design(**options))
-    pooled = pool_rows([torch.from_numpy(Z)], found, rng)
+    pooled = pool_rows([Z], found, rng)
     plan = FeaturePlan.fit(draw_sketch(pooled.points, rng, Compute()), m + n, Layout(d), (), rng)
     return pooled, plan, Contrasts(pooled.permutations)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import torch
 from comparisons import EVIL, LEARNING, QUICK, people, with_slices
 
 import tellapart as ta
@@ -12,6 +11,7 @@ import tellapart as ta
 
 @pytest.fixture(scope="package", autouse=True)
 def _one_thread():
+    torch = pytest.importorskip("torch")
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield

@@ -10,6 +10,7 @@ import json
 import sys
 import traceback
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -48,12 +49,11 @@ def files() -> None:
 
 
 def images() -> None:
-    from PIL import Image
-
+    library = import_module("PIL.Image")
     for name, shift in (("p", 0), ("q", 60)):
         Path(name).mkdir()
         for k in range(24):
-            Image.fromarray((R.integers(0, 190, (9, 8)) + shift).astype(np.uint8)).save(f"{name}/{k}.png")
+            library.fromarray((R.integers(0, 190, (9, 8)) + shift).astype(np.uint8)).save(f"{name}/{k}.png")
 
 
 def command(words: str) -> None:

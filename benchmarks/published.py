@@ -25,6 +25,7 @@ import multiprocessing
 import time
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,7 @@ SOURCES = ("omnibus", "stats", "engine")
 FIRST = 3_000_000
 
 
+@cache
 def version_of(method: str) -> str:
     """Which sources made the trials of a method; empty for those that do not change."""
     if method not in METHODS or not METHODS[method].ours:

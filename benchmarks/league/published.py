@@ -61,6 +61,11 @@ class Setting:
     rates: Rates
     every: int = 1
 
+    @property
+    def is_null(self) -> bool:
+        """Whether the samples have the same distribution."""
+        return self.problem.title.endswith("(no difference)")
+
 
 PAPERS = {
     "fuse": Paper(

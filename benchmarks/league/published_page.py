@@ -57,7 +57,7 @@ def _section(name: str, rows: list[Row]) -> str:
     methods = dict.fromkeys(row["method"] for row in rows if SETTINGS[row["problem"]].paper == name)
     titles = {row["method"]: row["title"] for row in rows}
     others = list(dict.fromkeys(test for setting in settings for test in setting.rates))
-    head = ["problem", "rows", *(f"{titles[method]}, here" for method in methods), *others]
+    head = ["problem", "rows", "runs here", *(f"{titles[method]}, here" for method in methods), *others]
     lines = [_row(head), _row(["---", *["---:"] * (len(head) - 1)])]
     for setting in settings:
         ours = [measured.get((setting.problem.name, method)) for method in methods]
@@ -68,25 +68,23 @@ def _section(name: str, rows: list[Row]) -> str:
 
 
 def _setting(setting: Setting, ours: list[Row | None], others: list[str], paper: Paper) -> str:
-    rates = [None if row is None else row["power"]["rate"] for row in ours] + [
-        setting.rates.get(test) for test in others
-    ]
-    counts = [0 if row is None else row["power"]["repetitions"] for row in ours] + [paper.runs] * len(others)
-    largest = max((one for one in rates if one is not None), default=0.0)
-    is_null = "no difference" in setting.problem.title
-    entries = [_entry(one, count, largest, is_null) for one, count in zip(rates, counts, strict=True)]
-    runs = {row["power"]["repetitions"] for row in ours if row is not None}
-    repetitions = f" ({min(runs)} runs)" if runs else ""
-    return _row([setting.problem.title + repetitions, f"{setting.problem.sizes[0][0]:,}", *entries])
+    known = [None if row is None else row["power"] for row in ours]
+    rates = [None if one is None else one["rate"] for one in known] + [setting.rates.get(test) for test in others]
+    counts = [0 if one is None else one["repetitions"] for one in known] + [paper.runs] * len(others)
+    largest = 2.0 if setting.is_null else max((one for one in rates if one is not None), default=0.0)
+    entries = [_entry(one, count, largest) for one, count in zip(rates, counts, strict=True)]
+    runs = sorted({one["repetitions"] for one in known if one is not None})
+    repetitions = "–" if not runs else f"{runs[0]}" if len(runs) == 1 else f"{runs[0]}–{runs[-1]}"
+    return _row([setting.problem.title, f"{setting.problem.sizes[0][0]:,}", repetitions, *entries])
 
 
-def _entry(found: float | None, count: int, largest: float, is_null: bool) -> str:
+def _entry(found: float | None, count: int, largest: float) -> str:
     """A rate in percent with its standard error; bold if it is near the largest."""
     if found is None:
         return "–"
-    error = f" <sub>± {100 * (found * (1 - found) / count) ** 0.5:.0f}</sub>" if count else ""
-    shown = f"{100 * found:.0f}"
-    return f"**{shown}**{error}" if found >= largest - NEAR - 1e-9 and not is_null else f"{shown}{error}"
+    percent = f"{100 * found:.1f}".removesuffix(".0")
+    error = f" <sub>± {100 * (found * (1 - found) / count) ** 0.5:.0f}</sub>" if count and 0 < found < 1 else ""
+    return f"**{percent}**{error}" if found >= largest - NEAR - 1e-9 else f"{percent}{error}"
 
 
 def _row(entries: list[str]) -> str:

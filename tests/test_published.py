@@ -13,9 +13,10 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 import published
 from league import loudly, published_page
 from league.methods import Settings
-from league.published import ABSENT, PAPERS, SETTINGS, authors_uniform, four_gaussians
+from league.published import ABSENT, PAPERS, SETTINGS, authors_uniform, four_gaussians, small_digits
 from league.results import Journal, rate
 
+MNIST = Path(__file__).parents[2] / "shared" / "data" / "mnist"
 SETTINGS_OF_TESTS = Settings(permutations=19)
 
 
@@ -47,6 +48,19 @@ def test_one_of_four_gaussians_is_wider_in_the_second_sample():
         }
         assert {round(float(part.std()) * 20) / 20 for part in modes.values()} == widths
         assert all(abs(len(part) - 10_000) < 400 for part in modes.values())
+
+
+@pytest.mark.skipif(not MNIST.exists(), reason="needs the idx files of MNIST")
+def test_small_digits_are_means_of_blocks_without_those_left_out():
+    images, labels = small_digits()
+    large, again = loudly.all_digits()
+    assert images.shape == (70_000, 7, 7)
+    np.testing.assert_array_equal(labels, again)
+    assert images[-1, 3, 2] == pytest.approx(large[-1, 12:16, 8:12].mean() / 255)
+    X, Y = (part.numpy() for part in SETTINGS["mmdagg_mnist_Q4_500"].problem.draw(2_000, 2_000, 0))
+    known = {image.tobytes(): label for image, label in zip(images, labels, strict=True)}
+    assert {known[image.tobytes()] for image in X} == set(range(10))
+    assert {known[image.tobytes()] for image in Y} == set(range(10)) - {6, 8}
 
 
 @pytest.fixture

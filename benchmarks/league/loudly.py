@@ -61,8 +61,8 @@ SHIFTS = tuple(_shifts())
 def all_digits() -> tuple[Array, Array]:
     """All images of MNIST, from 0 to 255, and their labels."""
     found = datasets.mnist()
-    images = np.concatenate([found.images.numpy(), found.test_images.numpy()])
-    return images, np.concatenate([found.labels.numpy(), found.test_labels.numpy()])
+    images = np.concatenate([found.images, found.test_images])
+    return images, np.concatenate([found.labels, found.test_labels])
 
 
 def shifted_pair(shift: Shift, m: int, n: int, seed: int) -> Pair:

@@ -152,8 +152,8 @@ def four_gaussians(sigma: float) -> Draw:
 def small_digits() -> tuple[np.ndarray, np.ndarray]:
     """All digits of MNIST as 7 × 7 means, and their labels."""
     found = datasets.mnist()
-    images = np.concatenate([found.images.numpy(), found.test_images.numpy()]).astype(np.float64) / 255
-    labels = np.concatenate([found.labels.numpy(), found.test_labels.numpy()])
+    images = np.concatenate([found.images, found.test_images]).astype(np.float64) / 255
+    labels = np.concatenate([found.labels, found.test_labels])
     return images.reshape(-1, 7, 4, 7, 4).mean((2, 4)), labels
 
 

@@ -46,6 +46,7 @@ def text(rows: list[Row]) -> str:
         "choose a setting.",
         *(_section(paper, rows) for paper in PAPERS),
         _absent(),
+        _versions(rows),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -94,3 +95,9 @@ def _row(entries: list[str]) -> str:
 def _absent() -> str:
     lines = "\n".join(f"- **{what}.** {why}" for what, why in ABSENT.items())
     return f"## What could not be run\n\n{lines}"
+
+
+def _versions(rows: list[Row]) -> str:
+    """Which versions of the default test the rates are of."""
+    versions = sorted({row["effort"].split()[-1] for row in rows if row["method"] == "auto"})
+    return f"*Rates of `auto` are of version{'s' * (len(versions) > 1)} {', '.join(versions) or '–'} of its sources.*"

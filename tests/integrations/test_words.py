@@ -223,6 +223,15 @@ def test_files_of_lines_are_texts(answers, capsys):
     assert found["pvalue"] == ta.two_sample_test(*lists, features=ta.features.words(), rng=0).pvalue
 
 
+def test_texts_are_shown_as_they_came(tmp_path):
+    X, Y = ["42", "43"] * 30, ["42", "43\n\nAnything\nelse?"] * 30
+    result = ta.compare(X, Y, features=ta.features.words(), rng=0)
+    named = next(one for one in result.texts() if "43 Anything else?" in one.column)
+    assert (named.examples[0].text, named.examples[0].spans) == (Y[1], [(0, len(Y[1]))])
+    result.to_html(tmp_path / "r.html")
+    assert "<mark>43\n\nAnything\nelse?</mark>" in (tmp_path / "r.html").read_text("utf-8")
+
+
 def test_other_features_have_no_texts_to_show():
     X, Y = ["yes", "no"] * 20, ["yes!", "no!"] * 20
     assert ta.compare(X, Y, features=ta.features.hashing_ngrams(), rng=0).texts() == ()

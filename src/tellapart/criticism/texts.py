@@ -134,9 +134,11 @@ def _example(
 
 
 def text_of(sample: Sample, row: int) -> str:
-    """The text of a row."""
+    """The text of a row as it came, with its line breaks."""
     shown: Any = sample.shown
-    return str(shown.row(row)[0])
+    (column,) = shown.content.read_columns
+    column = column if column.kind == "text" else column.texts
+    return str(column.levels[column.values[row]])
 
 
 def _count_items(items: tuple[Array, Array], occurs: Sequence[Array]) -> tuple[ItemShare, ...]:

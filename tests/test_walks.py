@@ -149,6 +149,12 @@ def test_the_calls_come_in_order_and_nothing_is_done_twice(walk):
     assert {name: counts[name] for name in TO_BOTH if counts[name] > 1} == {}
 
 
+@pytest.mark.parametrize("walk", [walk for walk in WALKS if "backward" not in walk])
+def test_a_design_is_checked_once(walk):
+    """A learned test has two: that of all rows, which are split, and that of the rows that are tested."""
+    assert Counter(follow(walk))["stats.design.Design.check"] == (2 if "ard" in walk else 1)
+
+
 def test_every_walk_of_the_page_is_followed():
     assert set(re.findall(r"^\*\*(.+)\*\*\n\n`", PAGE, re.MULTILINE)) == set(WALKS)
     for walk in WALKS:

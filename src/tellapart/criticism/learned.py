@@ -119,6 +119,7 @@ def prepare(request: ComparisonOptions, how: LearnedOptions) -> tuple[Samples, N
     x, y = opened.sources
     groups, strata = opened.labels["groups"], opened.labels["strata"]
     null = check_learned_null("binned" if how.null == "binned" else "permutation", groups, strata, request.equal_groups)
+    null = null.checked(len(x), len(y))
     shared = find_shared_rows(x.content.hash_rows(), y.content.hash_rows())
     splits = split_samples(len(x), len(y), how.train_size, how.cross_fit, null, request.seed, shared)
     tested = len(splits[0].test_x) + len(splits[0].test_y)

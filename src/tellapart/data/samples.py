@@ -100,9 +100,9 @@ class Samples:
         return tuple(len(part) for part in self.points)
 
     @property
-    def categories(self) -> tuple[tuple[int, ...], ...]:
-        """Positions of the indicators of each column of categories, and of each indicator of missing values."""
-        return tuple(v.coordinates for v in self.variables if v.kind in ("text", "missing"))
+    def width(self) -> int:
+        """How many numbers a row has."""
+        return sum(len(variable.coordinates) for variable in self.variables)
 
 
 def plain_variables(points: Points, names: tuple[str, ...] | None = None) -> tuple[Variable, ...]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from ..data.samples import Variable
 from .constants import MAX_COLUMNS, RANK_STEP, SKETCH
 from .ranks import Ranks
 
@@ -35,6 +37,12 @@ class Layout:
     width: int
     categories: tuple[tuple[int, ...], ...] = ()
     image_shape: tuple[int, ...] | None = None
+
+    @classmethod
+    def of(cls, variables: Sequence[Variable], image_shape: tuple[int, ...] | None) -> Layout:
+        """The layout of rows whose numbers are these variables."""
+        categories = tuple(one.coordinates for one in variables if one.kind in ("text", "missing"))
+        return cls(sum(len(one.coordinates) for one in variables), categories, image_shape)
 
 
 @dataclass(frozen=True, eq=False)

@@ -288,7 +288,7 @@ def run_two_sample_test(
 
 def _fit_and_test(samples: Samples, kernels: Sequence[Kernel]) -> PooledTest:
     """The omnibus test with features that are fitted to the pooled rows."""
-    layout = Layout(sum(len(unit.coordinates) for unit in samples.variables), samples.categories, samples.image_shape)
+    layout = Layout.of(samples.variables, samples.image_shape)
 
     def test(pooled: Pooled, rng: np.random.Generator, compute: Compute) -> OmnibusResult:
         return omnibus_test(pooled, layout, kernels, rng, compute)
@@ -332,9 +332,8 @@ def run_omnibus(
         samples = replace(samples, points=load_few(samples.points, min(compute.max_memory // 8, _FEW)))
     sizes = tuple(map(len, samples.points))
     labels = np.repeat(np.arange(len(sizes), dtype=np.uint8), sizes)
-    width = sum(len(unit.coordinates) for unit in samples.variables)
     bins = draw_bins(labels, design, rng) if binned else None
-    if bins is not None and not bins.have_room(width, compute):
+    if bins is not None and not bins.have_room(samples.width, compute):
         bins = None
     units = sum(sizes) if bins is None else len(bins.labels)
     need = units * (permutations + 1) // (4 if len(sizes) == 2 else 1)
@@ -398,8 +397,7 @@ def _describe_strongest(strongest: StrongestStatistic, effects: Effects) -> str:
 def _notes(outcome: OmnibusResult, floor: float, samples: Samples, effects: Effects) -> list[str]:
     notes = [*([] if effects.weights is None else [_STRATA]), *note_floor(floor)]
     if outcome.left_out:
-        width = sum(len(unit.coordinates) for unit in samples.variables)
-        text = f"{outcome.left_out:,} of {width:,} columns were not compared one by one, but jointly only."
+        text = f"{outcome.left_out:,} of {samples.width:,} columns were not compared one by one, but jointly only."
         notes.append(Note("columns-only-jointly", text))
     if not outcome.families:
         text = "All permutations give the same rows, or all columns are constant: there is nothing to compare."

@@ -100,7 +100,7 @@ def cost_of_test(
     dtype: torch.dtype = torch.float32,
 ) -> Cost:
     """What `run_test` will cost."""
-    null.check(len(x), len(y))
+    null = null.checked(len(x), len(y))
     problem = Problem(kernel, x, y, np.random.default_rng(seed), compute, dtype)
     work, _ = null.prepare(problem, AUTO_LIMIT if permutations == "auto" else permutations)
     return measure(work)

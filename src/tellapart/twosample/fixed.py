@@ -158,7 +158,7 @@ def run_test(
 ) -> TestResult:
     """`mmd_test` for samples and options that are checked already; ``start`` is when it began."""
     start = time.perf_counter() if start is None else start
-    null.check(len(x), len(y))
+    null = null.checked(len(x), len(y))
     with torch.no_grad():
         problem = Problem(kernel, x, y, np.random.default_rng(seed), compute, dtype)
         if permutations == "auto":
@@ -235,7 +235,7 @@ def run_witness_test(
         raise InputError(
             "unsuitable-kernel", f"{type(witness).__name__} has no witness function: test it with mmd_test."
         )
-    null.check(len(x), len(y))
+    null = null.checked(len(x), len(y))
     rng = np.random.default_rng(seed)
     Problem(witness, x, y, rng, compute).check_room(3 * (len(x) + len(y)) * permutations)
     # A row that is read is there as it was stored, in single or double precision, and centred.

@@ -122,6 +122,7 @@ def learned_test(
     )
     for note in noted:
         warnings.warn(note, stacklevel=2)
+    chosen = chosen.checked(len(x), len(y))
     splits = split_samples(len(x), len(y), train_size, cross_fit, chosen, seed, shared)
     with computing(max_memory, cluster, progress, threads, title="learned_test") as compute:
         found = run_learned_test(x, y, kernel, settings, splits, chosen, permutations, seed, compute, combination)
@@ -227,8 +228,10 @@ def _check_permutations(permutations: Any) -> None:
 def split_samples(
     m: int, n: int, train_size: Any, cross_fit: bool, null: Null, seed: int, shared: SharedRows | None = None
 ) -> list[Split]:
-    """The rows of m and n to learn from and to test: once, or with ``cross_fit`` also the other way round."""
-    null.check(m, n)
+    """The rows of m and n to learn from and to test: once, or with ``cross_fit`` also the other way round.
+
+    ``null`` is checked already.
+    """
     design = null.design(m, n) if isinstance(null, Permutation) else Design()
     equal = None if shared is None else shared.codes
     first = split_rows(

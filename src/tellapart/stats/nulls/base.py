@@ -125,6 +125,11 @@ class Null:
     def check(self, m: int, n: int) -> None:
         """Complain if there is no such null distribution for samples of m and n rows."""
 
+    def checked(self, m: int, n: int) -> Null:
+        """This null distribution for samples of m and n rows, after `check`; what that computes may be kept."""
+        self.check(m, n)
+        return self
+
     def distinct_permutations(self, m: int, n: int) -> tuple[float, int]:
         """Number of distinct permutations of m and n rows, and of those that always have the observed statistic.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -54,17 +54,25 @@ class Permutation(Null):
     groups: Any = None
     strata: Any = None
     equal_groups: bool = False
+    _design: Design | None = field(default=None, init=False, repr=False)
     name: ClassVar[str] = "permutation"
     exact: ClassVar[bool] = True
     sequential: ClassVar[bool] = True
 
     def check(self, m: int, n: int) -> None:
         """Raise `InputError` if the groups and strata do not fit the samples, or allow no exchange."""
-        refuse_fixed(self.distinct_permutations(m, n)[0], self.design(m, n))
+        self.checked(m, n)
+
+    def checked(self, m: int, n: int) -> Permutation:
+        """The same with its labels checked once and kept; for samples of m and n rows only."""
+        found = replace(self)
+        object.__setattr__(found, "_design", self.design(m, n))
+        refuse_fixed(found.distinct_permutations(m, n)[0], found.design(m, n))
+        return found
 
     def design(self, m: int, n: int) -> Design:
         """Which of m and n rows may be exchanged."""
-        return Design.check((m, n), self.groups, self.strata, equal_groups=self.equal_groups)
+        return self._design or Design.check((m, n), self.groups, self.strata, equal_groups=self.equal_groups)
 
     def distinct_permutations(self, m: int, n: int) -> tuple[float, int]:
         """Number of distinct permutations, and of those that only exchange the names of the samples."""

@@ -2,13 +2,14 @@
 
 from ..data.arrays import Array
 from ..data.notices import Notice
+from ..twosample.rules import Condition
 from .comparing import compare
 from .comparison import Comparison
 from .costs import compare_cost
 from .exemplars import Exemplar, exemplars
 from .separability import separability
 from .settings import ComparisonSettings
-from .slices import Condition, Slice
+from .slices import Slice
 from .weights import Weights, find_weights
 from .witness import witness, witness_values
 

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 
 from tellapart.criticism import Notice
-from tellapart.criticism.slices import Condition, Slice
+from tellapart.criticism.slices import Slice
+from tellapart.twosample.rules import Condition
 
 QUICK = {"rng": 0, "permutations": 99}
 #: Of tests that learn.

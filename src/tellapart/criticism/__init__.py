@@ -5,12 +5,13 @@ from typing import TYPE_CHECKING
 from .._util.lazy_names import lazy_names
 from ..data.arrays import Array
 from ..data.notices import Notice
+from ..twosample.rules import Condition
 from .comparing import compare
 from .comparison import Comparison
 from .exemplars import Exemplar, exemplars
 from .separability import separability
 from .settings import ComparisonSettings
-from .slices import Condition, Slice
+from .slices import Slice
 from .texts import NamedText
 from .weights import Weights
 

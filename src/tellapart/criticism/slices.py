@@ -4,37 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from .._util.numbers import p_sentence, percent
 from .._util.view import Headline, View
 from ..data.arrays import Array
 from ..twosample.result import Displayed
-
-Relation: TypeAlias = Literal["≤", ">", "is", "is not"]
-
-
-@dataclass(frozen=True)
-class Condition:
-    """A condition on a column: ``age > 45``, ``town is 'Ulm'``, ``age is missing``.
-
-    Attributes
-    ----------
-    column, relation
-        The column, and what is asked of it.
-    value
-        A number or date (as text) to compare with, a category, or None for what is missing.
-    """
-
-    column: str
-    relation: Relation
-    value: float | str | None
-
-    def __str__(self) -> str:
-        if self.value is None:
-            return f"{self.column} {self.relation} missing"
-        value = f"{self.value:g}" if isinstance(self.value, float) else str(self.value)
-        return f"{self.column} {self.relation} {repr(value) if self.relation[0] == 'i' else value}"
+from ..twosample.rules import Condition
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, NamedTuple
@@ -14,14 +14,14 @@ from .._util.errors import InputError
 from .._util.extras import extra
 from ..data import Points
 from ..data.arrays import Array
-from ..data.columns import TableColumn
-from ..data.samples import Samples, Variable
+from ..data.samples import Samples
 from ..engine.rows import as_matrix
 from ..omnibus.scores import step_down
 from ..stats.design import Design
 from ..stats.permutations import draw_permutations
+from ..twosample.rules import Bound, Condition, as_condition, find_inside, merge_bounds, simplify_bound, without_implied
 from .crossfit import CrossFit
-from .slices import Condition, Relation, Slice
+from .slices import Slice
 
 #: Columns up to which rules are looked for, with names and without; of more (embeddings), and of images, clusters.
 _COLUMNS, _NAMELESS = 200, 20
@@ -31,8 +31,6 @@ _SEARCHED, _DEPTH, _LEAVES = 20_000, 3, 8
 _ROWS, _SHARE = 10, 0.02
 #: Slices that are counted, how much two of them may overlap, and how many may be about the same columns.
 _RULES, _OVERLAP, _ALIKE = 5, 0.6, 2
-#: Thresholds are rounded by so much of a column's deviation.
-_ROUNDED = 0.02
 #: A part of a slice is a slice of its own where its share within it differs by so many standard errors; and each
 #: further condition, or that it is most of the rows, must make a rule so much better.
 _APART, _SIMPLE = 3.0, 0.9
@@ -43,14 +41,6 @@ _FEWEST = 40
 #: The largest value that a tree of scikit-learn takes.
 _LARGEST = 3e38
 _BLOCK = 4_096
-
-
-class Bound(NamedTuple):
-    """A condition on a coordinate: above or not above a threshold."""
-
-    coordinate: int
-    above: bool
-    threshold: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,8 +162,8 @@ def _find_rules(
     units = {place: unit for unit in mixed.variables for place in unit.coordinates}
     ranked = []
     for bounds in _paths(tree.tree_):
-        simple = [_simplify(bound, Z) for bound in _without_implied(_merge(bounds), units)]
-        inside = _inside(Z, simple, gaps)
+        simple = [simplify_bound(bound, Z) for bound in without_implied(merge_bounds(bounds), units)]
+        inside = find_inside(Z, simple, gaps)
         share = float(inside.mean())
         if not least <= inside.sum() <= len(rows) - least:
             continue
@@ -191,7 +181,7 @@ def _find_rules(
         (chosen if len(chosen) < _RULES and alike < _ALIKE and news else passed).append(rule)
     found = []
     for bounds in (rule.bounds for rule in chosen):
-        conditions = tuple(_condition(bound, units[bound.coordinate]) for bound in bounds)
+        conditions = tuple(as_condition(bound, units[bound.coordinate]) for bound in bounds)
         found.append(Candidate(" and ".join(map(str, conditions)), conditions, _inside_all(points, bounds, gaps)))
     return found
 
@@ -211,79 +201,16 @@ def _paths(tree: Any) -> list[list[Bound]]:
     return found
 
 
-def _merge(bounds: Sequence[Bound]) -> list[Bound]:
-    """One bound a side of each coordinate: the tightest."""
-    found: dict[tuple[int, bool], float] = {}
-    for c, above, threshold in bounds:
-        known = found.get((c, above), threshold)
-        found[c, above] = max(known, threshold) if above else min(known, threshold)
-    return [Bound(c, above, threshold) for (c, above), threshold in found.items()]
-
-
-def _without_implied(bounds: Sequence[Bound], units: Mapping[int, Variable]) -> list[Bound]:
-    """The bounds without those that another one implies: what is of one category is of no other."""
-    known = {units[bound.coordinate].name for bound in bounds if bound.above and units[bound.coordinate].levels}
-    return [bound for bound in bounds if bound.above or units[bound.coordinate].name not in known]
-
-
-def _simplify(bound: Bound, Z: Array) -> Bound:
-    """A threshold with few digits: what is counted is the rule as it is said."""
-    values = Z[:, bound.coordinate]
-    below, above = values[values <= bound.threshold], values[values > bound.threshold]
-    if not len(below) or not len(above):
-        return bound
-    enough = _ROUNDED * float(values.std())
-    return bound._replace(threshold=round_between(float(below.max()), float(above.min()), bound.threshold, enough))
-
-
-def round_between(low: float, high: float, near: float, enough: float) -> float:
-    """A number with few digits that is close enough to ``near``, or lies from ``low`` to below ``high``.
-
-    >>> round_between(44.8, 45.3, 45.05, 0.01), round_between(0.12341, 0.12342, 0.123415, 0.001)
-    (45.0, 0.123)
-    """
-    for digits in range(1, 17):
-        found = float(f"{near:.{digits}g}")
-        if low <= found < high or abs(found - near) <= enough:
-            return found
-    return low
-
-
-def _inside(Z: Array, bounds: Sequence[Bound], gaps: dict[int, int]) -> Array:
-    """Which rows keep to all bounds; a value that is missing keeps to none."""
-    found = np.ones(len(Z), bool)
-    for c, above, threshold in bounds:
-        found &= (Z[:, c] > threshold) == above
-        if c in gaps:
-            found &= Z[:, gaps[c]] < 0.5
-    return found
-
-
 def _inside_all(points: Points, bounds: Sequence[Bound], gaps: dict[int, int]) -> Array:
     """Which of all rows keep to all bounds, some at a time."""
     starts = range(0, len(points), _BLOCK)
     blocks = (as_matrix(points[start : start + _BLOCK]).astype(np.float64) for start in starts)
-    return np.concatenate([_inside(block, bounds, gaps) for block in blocks])
+    return np.concatenate([find_inside(block, bounds, gaps) for block in blocks])
 
 
 def _overlap(a: Array, b: Array) -> float:
     """How much two slices, or one and what is outside of the other, have in common."""
     return max(float((a & c).sum() / max((a | c).sum(), 1)) for c in (b, ~b))
-
-
-def _condition(bound: Bound, unit: Variable) -> Condition:
-    """A bound in the words of the user's column."""
-    relation: Relation = "is" if bound.above else "is not"
-    if unit.tells_missing(bound.coordinate):
-        return Condition(unit.name.removesuffix(" is missing"), relation, None)
-    if unit.kind == "text":
-        return Condition(unit.name, relation, unit.levels[unit.coordinates.index(bound.coordinate)])
-    if unit.kind == "boolean":
-        return Condition(unit.name, "is", "yes" if bound.above else "no")
-    side: Relation = ">" if bound.above else "≤"
-    if unit.kind == "date":
-        return Condition(unit.name, side, TableColumn(unit.name, "date", np.array([bound.threshold])).cell(0))
-    return Condition(unit.name, side, bound.threshold)
 
 
 def _find_clusters(points: Points, fit: CrossFit, rng: np.random.Generator) -> list[Candidate]:

@@ -18,11 +18,12 @@ from .combination import FamilyPValue, OmnibusResult
 from .families import FAMILIES, Family
 from .rows import Layout
 from .scores import tie_adjusted_threshold
-from .scoring import ColumnScore, StrongestStatistic
+from .scoring import CellScores, ColumnScore, StrongestStatistic
 from .test import Pooled, omnibus_test, pool_rows
 
 __all__ = [
     "FAMILIES",
+    "CellScores",
     "ColumnScore",
     "Family",
     "FamilyPValue",

@@ -11,7 +11,7 @@ import numpy as np
 from .constants import HARMONIC
 from .families import Family
 from .scores import calibrate_tail, power_mean, rank_pvalue
-from .scoring import ColumnScore, FamilyScore, FamilyScorer, StrongestStatistic
+from .scoring import CellScores, ColumnScore, FamilyScore, FamilyScorer, StrongestStatistic
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
@@ -40,6 +40,8 @@ class OmnibusResult:
         Columns and pairs of columns, with adjusted p-values.
     left_out : int
         Number of columns that were not compared one by one because there are too many.
+    cells : CellScores, optional
+        Cells of rows whose share may differ.
     """
 
     statistic: float
@@ -49,6 +51,7 @@ class OmnibusResult:
     columns: tuple[ColumnScore, ...] = ()
     pairs: tuple[ColumnScore, ...] = ()
     left_out: int = 0
+    cells: CellScores | None = None
 
 
 def combine_families(scored: Sequence[tuple[Family, FamilyScore | None]], scorer: FamilyScorer) -> OmnibusResult:
@@ -81,4 +84,5 @@ def combine_families(scored: Sequence[tuple[Family, FamilyScore | None]], scorer
         columns=tuple(one for family, score in known if family.names == "columns" for one in score.columns),
         pairs=tuple(one for family, score in known if family.names == "pairs" for one in score.columns),
         left_out=left_out,
+        cells=next((score.cells for _, score in known if score.cells is not None), None),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -60,12 +60,49 @@ class StrongestStatistic:
     columns: tuple[int, ...] = ()
 
 
+class Membership(Protocol):
+    """Cells: sets of rows that are fixed without labels."""
+
+    def __call__(self, values: Array) -> Array:
+        """Which rows are in which cells: 1 or 0, (rows, cells)."""
+
+    def distances(self, values: Array, cell: int) -> Array:
+        """How far rows are from the middle of a cell, in a unit of this cell."""
+
+
+@dataclass(frozen=True, eq=False)
+class CellScores:
+    """Cells whose share may differ between the samples.
+
+    Attributes
+    ----------
+    members : tuple of Membership
+        Views of the rows, each with cells of its own.
+    views, cells : ndarray of int
+        The view of each cell, and its number there.
+    pvalues : ndarray
+        Adjusted for all cells of all views by step-down maxT.
+    inflation : ndarray
+        The variance of the share over the permutations, relative to permutations of single rows.
+    largest : ndarray
+        The largest square of any cell, in units of its mean, in each permutation but the observed one.
+    """
+
+    members: tuple[Membership, ...]
+    views: Array
+    cells: Array
+    pvalues: Array
+    inflation: Array
+    largest: Array
+
+
 class FamilyScore(NamedTuple):
-    """The score of a family for every permutation, its strongest statistic, and the columns or pairs it compared."""
+    """The score of a family for every permutation, its strongest statistic, and what it names."""
 
     scores: Array
     strongest: StrongestStatistic
     columns: tuple[ColumnScore, ...] = ()
+    cells: CellScores | None = None
 
 
 class DescribedColumn(NamedTuple):

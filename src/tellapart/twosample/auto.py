@@ -32,7 +32,9 @@ from .auto_result import AutoResult, FamilyResult
 from .effects import Effects
 from .findings import Findings
 from .k_sample_result import KSampleResult, PairwiseTest
+from .kinds import Kinds
 from .naming import adjust_columns
+from .naming_kinds import name_kinds
 from .two_sample_result import TwoSampleResult
 
 if TYPE_CHECKING:
@@ -355,6 +357,7 @@ def run_omnibus(
     outcome = test(pooled, rng, left)
     columns = adjust_columns(outcome.columns, samples, pooled, design, permutations, seed)
     effects = Effects(samples, pooled, outcome.pairs, replace(left, progress=None), design)
+    kinds = name_kinds(outcome.cells, samples, pooled, design, seed, replace(left, progress=None))
     families = {
         name: FamilyResult(family.pvalue, _describe_strongest(family.strongest, effects))
         for name, family in outcome.families.items()
@@ -374,6 +377,7 @@ def run_omnibus(
         notes=(*samples.notes, *_note_reordered(samples, design), *_notes(outcome, drawn.min_pvalue, samples, effects)),
         seed=seed,
         seconds=time.perf_counter() - start,
+        kinds=Kinds(kinds),
     )
 
 

@@ -14,6 +14,7 @@ from ..omnibus.families.pairs import MAX_PAIRS
 from ..stats.pvalues import rejects, threshold_of
 from .figures import null_figure
 from .findings import Findings
+from .kinds import COMPOSITIONAL, Kinds, kinds_table
 from .pixels import map_pixels
 from .result import TestOutcome
 from .views import distinct_names, explain_pvalue, families_table, findings_table, headline, pvalue_tile
@@ -48,6 +49,7 @@ class AutoResult(TestOutcome):
     statistic_name: str = "score"
     permuted_unit: str = "rows"
     image_shape: tuple[int, ...] | None = None
+    kinds: Kinds = field(default_factory=Kinds, repr=False)
 
     @property
     def strongest_statistic(self) -> str:
@@ -81,6 +83,13 @@ class AutoResult(TestOutcome):
         """The pairs of columns that differ; none unless the test rejects."""
         return self.pairs.below(alpha / 2) if self.reject(alpha) and self._shares_level(alpha) else Findings()
 
+    def differing_kinds(self, alpha: float = 0.05) -> Kinds:
+        """The kinds of rows that differ, at level ``alpha`` for all kinds together; none unless the test rejects.
+
+        This level is that of kinds alone: it is not shared with columns and pairs.
+        """
+        return self.kinds.below(alpha) if self.reject(alpha) else Kinds()
+
     def _json_fields(self) -> dict[str, Any]:
         return {
             **super()._json_fields(),
@@ -88,6 +97,7 @@ class AutoResult(TestOutcome):
             "strongest_statistic": self.strongest_statistic,
             "columns": self.columns.to_list(),
             "pairs": self.pairs.to_list(),
+            "kinds": self.kinds.to_list(),
         }
 
     def view(self, alpha: float | None = None) -> View:
@@ -100,6 +110,7 @@ class AutoResult(TestOutcome):
             families_table(self.families, self.min_pvalue),
             self.columns_table(alpha),
             self.pairs_table(alpha) if self.differing_pairs(alpha) else None,
+            self.kinds_table(alpha) if self.differing_kinds(alpha) else None,
             *self._method(alpha),
         )
 
@@ -211,6 +222,20 @@ class AutoResult(TestOutcome):
             f"pairs are named up to p = {alpha / 2:.3g}, as columns have the other half of the level."
         )
 
+    def kinds_table(self, alpha: float = 0.05) -> TableBlock | None:
+        """The kinds of rows whose share differs; None if there are none."""
+        return kinds_table(
+            self.kinds,
+            alpha=alpha,
+            reject=self.reject(alpha),
+            smallest=self.min_pvalue,
+            section="Which kinds of rows is there more of?",
+            link="Kinds of rows",
+            lead=f"Clusters of the rows of all samples, and neighborhoods in them, whose share differs. {COMPOSITIONAL}"
+            f" The probability that a kind is named that does not differ is at most {percent(alpha)}.",
+            anchor="kinds",
+        )
+
     def _count_all_pairs(self) -> int:
         """Number of pairs of numeric and boolean columns; categories and indicators of missing values form no pairs."""
         count = sum(
@@ -231,8 +256,8 @@ class AutoResult(TestOutcome):
             section="How was it computed?",
             link="Method",
             lead="An exact permutation test of every row: all columns jointly (kernels at several bandwidths), one by "
-            "one, in pairs and, if there are many, by principal components. The p-value is the proportion of "
-            "permutations that look at least as different as the samples do.",
+            "one, in pairs, if there are many by principal components, and by kinds of rows. The p-value is the share "
+            "of permutations that look at least as different as the samples do.",
         )
         settings = Facts(
             title="Settings",

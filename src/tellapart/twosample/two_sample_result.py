@@ -27,6 +27,8 @@ class TwoSampleResult(AutoResult):
         Each family of forms with its own exact p-value and what carried it, the one that says most first.
     columns, pairs
         Columns and pairs of columns as `Findings`: by name, with an effect and an adjusted p-value.
+    kinds
+        Kinds of rows whose share differs as `Kinds`: with shares, a ratio, typical rows and a rule.
     sizes, names
         The sizes of the samples, and what they are called.
     seed

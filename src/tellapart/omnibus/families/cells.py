@@ -20,8 +20,8 @@ from ..._util.numbers import percent
 from ..constants import HARMONIC
 from ..landmarks import squared_distances
 from ..rows import RowBlock, RowTransform
-from ..scores import calibrate_tail, power_mean, square_tail
-from ..scoring import FamilyScore, FamilyScorer, StrongestStatistic
+from ..scores import calibrate_tail, power_mean, rank_pvalue, square_tail, step_down
+from ..scoring import CellScores, FamilyScore, FamilyScorer, StrongestStatistic
 from ..sketch import Sketch
 from .base import BlockSums, Family, FeatureBlock
 
@@ -37,6 +37,8 @@ NEIGHBORS = (8, 32, 128, 512)
 _STEPS = 2.0**14
 #: Columns with standard deviations that differ by less than this factor are in one unit.
 _ONE_UNIT = 1.2
+#: Cells with larger adjusted p-values are not named at any level.
+ADJUSTED = 0.25
 #: Features that vary less than this, for each row, are constant.
 _VARIES = 1e-5
 
@@ -118,6 +120,16 @@ class Cells:
         """Which leaves are in which nodes: (leaves, nodes)."""
         leaf = np.arange(len(self.centers))[:, None]
         return ((leaf >= self.nodes[:, 0]) & (leaf < self.nodes[:, 1])).astype(np.float32)
+
+    def distances(self, values: Array, cell: int) -> Array:
+        """How far rows are from the middle of a cell, squared."""
+        inside = (
+            self._table[:, cell] > 0 if cell < len(self.nodes) else np.arange(len(self.centers)) == self._ball(cell)
+        )
+        return np.asarray(squared_distances(self._scaled(values), self.centers[inside].mean(0, keepdims=True))[:, 0])
+
+    def _ball(self, cell: int) -> int:
+        return (cell - len(self.nodes)) % len(self.centers)
 
     def _scaled(self, values: Array) -> Array:
         scaled: Array = (values - self.shift) * self.scale
@@ -209,21 +221,48 @@ class CellFamily(Family):
 
     def score(self, scorer: FamilyScorer, sums: Mapping[int, BlockSums]) -> FamilyScore | None:
         """The harmonic mean of p-values of nodes, and of balls, of each view; and then of these."""
-        scores, strongest, largest = [], "", -math.inf
+        scores, strongest, highest = [], "", -math.inf
+        squares: list[Array] = []
+        inflation: list[Array] = []
+        cells: list[Array] = []
         for k, (variance, C) in sums.items():
             view = self.views[k]
             for part in (slice(0, len(view.nodes)), slice(len(view.nodes), view.width)):
                 used = np.flatnonzero(variance[part] > _VARIES * scorer.rows) + part.start
-                if not len(used):
+                raw = scorer.contrasts.squares(C[used] / np.sqrt(variance[used, None]))
+                normalized = scorer.normalize_squares(raw)
+                varies = normalized.any(1)
+                if not varies.any():
                     continue
-                P = C[used] / np.sqrt(variance[used, None])
-                tails = square_tail(scorer.normalize_squares(scorer.contrasts.squares(P)), scorer.degrees)
-                scores.append(calibrate_tail(power_mean(tails, HARMONIC)))
-                best = int(np.argmax(tails[:, scorer.observed]))
-                if scores[-1][scorer.observed] > largest:
-                    largest = scores[-1][scorer.observed]
-                    strongest = f"a kind of row: {percent(float(view.shares[used[best]]))} of all rows"
-        return FamilyScore(power_mean(np.stack(scores), HARMONIC), StrongestStatistic(strongest)) if scores else None
+                used, normalized = used[varies], normalized[varies].astype(np.float32)
+                scores.append(calibrate_tail(power_mean(square_tail(normalized, scorer.degrees), HARMONIC)))
+                if scores[-1][scorer.observed] > highest:
+                    highest = scores[-1][scorer.observed]
+                    share = float(view.shares[used[np.argmax(normalized[:, scorer.observed])]])
+                    strongest = f"a kind of row: {percent(share)} of all rows"
+                squares.append(normalized)
+                inflation.append(raw[varies].mean(1) / scorer.degrees)
+                cells.append(np.stack([np.full(len(used), k), used]))
+        if not scores:
+            return None
+        total = power_mean(np.stack(scores), HARMONIC)
+        if not scorer.permutations.restricted:
+            inflation = [np.ones(len(part)) for part in inflation]
+        named = self._name(np.concatenate(squares), np.concatenate(inflation), np.concatenate(cells, 1), scorer)
+        return FamilyScore(total, StrongestStatistic(strongest), cells=named)
+
+    def _name(self, squares: Array, inflation: Array, cells: Array, scorer: FamilyScorer) -> CellScores | None:
+        """The cells that may differ, by step-down maxT over all cells; None if there are none."""
+        largest = squares.max(0)
+        # The smallest adjusted p-value is that of the largest square: most often there is nothing else to compute.
+        if rank_pvalue(largest, scorer.observed) > ADJUSTED:
+            return None
+        pvalues = step_down(squares, scorer.observed)
+        kept = np.flatnonzero(pvalues <= ADJUSTED)
+        kept = kept[np.argsort(-squares[kept, scorer.observed], kind="stable")]
+        largest = np.delete(largest, scorer.observed)
+        views, numbers = cells[:, kept]
+        return CellScores(self.views, views, numbers, pvalues[kept], inflation[kept], largest)
 
     def reduced(self, rows: int) -> Family:
         """None: a regression sees rows by kernels."""

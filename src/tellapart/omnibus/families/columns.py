@@ -21,7 +21,7 @@ from .kernel import KernelFamily
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
 #: Weights of the largest pixel and of all pixels together.
-_PIXEL_WEIGHTS = (1.0, 4.0)
+_PIXEL_WEIGHTS = (1.0, 1.0)
 #: Maximum number of rank cosines of all columns for an additive ridge regression, which takes their eigendecomposition.
 _MAX_ADDITIVE = 600
 #: In a regression: rank cosines of all columns together, and the number of columns with one each.

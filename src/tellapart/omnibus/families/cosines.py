@@ -18,7 +18,7 @@ from .base import BlockSums
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
 #: Exponent of the power mean of 1/p over columns, of which several may differ.
-COLUMNS_EXPONENT = 1.5
+COLUMNS_EXPONENT = 1.0
 #: Weights of the largest column and of all columns together.
 COLUMN_WEIGHTS = (1.0, 1.0)
 #: A difference is reported as one of location or scale if their score is at least this share of the largest.

@@ -21,9 +21,9 @@ Array: TypeAlias = "np.ndarray[Any, Any]"
 #: Maximum number of pairs; with more, those that depend most on each other.
 MAX_PAIRS = 2_000
 #: Exponent of the power mean of 1/p over pairs: close to the maximum, since one of many carries a difference.
-_EXPONENT = 4.0
+_EXPONENT = 1.0
 #: Weights of the largest pair and of all pairs together.
-_WEIGHTS = (8.0, 1.0)
+_WEIGHTS = (1.0, 1.0)
 #: Maximum number of pairs in a regression.
 _REGRESSION_PAIRS = 200
 

@@ -20,7 +20,7 @@ Array: TypeAlias = "np.ndarray[Any, Any]"
 
 #: Exponent of the power mean of 1/p over kernels and ridges: between the harmonic mean and the maximum, since a
 #: difference shows at several bandwidths.
-_EXPONENT = 2.0
+_EXPONENT = 1.0
 #: Landmarks and bandwidths of each family in a regression, and rows for each landmark.
 _REGRESSION_LANDMARKS, _REGRESSION_BANDWIDTHS, _ROWS_PER_LANDMARK = 200, 3, 4
 

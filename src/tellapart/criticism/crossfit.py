@@ -70,6 +70,7 @@ def cross_fit(
     units: Array,
     rng: np.random.Generator,
     compute: Compute,
+    hashes: Array | None = None,
 ) -> CrossFit:
     """Learn the witness function fold by fold; ``units`` stay in one fold.
 
@@ -83,6 +84,8 @@ def cross_fit(
         For each row of X and then of Y, the number of what it belongs to.
     rng
         For the folds and the features.
+    hashes
+        For each row a number that equal rows share. They get equal values, which matrix products alone do not ensure.
     """
     m, n = map(len, samples)
     labels = np.repeat([0, 1], [m, n])
@@ -98,6 +101,9 @@ def cross_fit(
     fits = sums.fit([*(set(every) - {fold} for fold in every), *within, half, every], compute)
     coefficients = np.stack([fit.coefficients for fit in fits], 1)
     values = predict(features, points, coefficients, compute)
+    if hashes is not None:
+        _, first, equal = np.unique(hashes, return_index=True, return_inverse=True)
+        values = values[first[equal]]
     rows = np.arange(m + n)
     own = values[rows, folds]
     searched = folds < len(half)

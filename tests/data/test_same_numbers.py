@@ -232,6 +232,11 @@ CANNOT = {
 }  # fmt: skip
 
 
+#: Decimals of half precision in text, such as 0.1, are other numbers than those that were written, such as 0.09998: two
+#: files of them have a p-value of their own. Beside a column of half precision they are rounded to the same numbers.
+ROUNDED = {("csv", "float16 decimals"), ("jsonl", "float16 decimals")}
+
+
 def test_there_are_thirty_kinds() -> None:
     assert len(KINDS) >= 30
     assert {kind for _, kind in CANNOT} <= set(KINDS)
@@ -272,7 +277,9 @@ def test_same_rows_in_any_container(kind: str, tmp_path: Path) -> None:
         names = [f"{container}-{side}{SUFFIXES.get(container, '')}" for side in "xy"]
         x, y = (make(arrow(kind, v), v, tmp_path / name) for v, name in zip(rows, names, strict=True))
         first = x if first is None else first
-        found = {"p-value": pvalue(x, y)}
+        found = {}
+        if (container, kind) not in ROUNDED:
+            found["p-value"] = pvalue(x, y)
         if container not in ARRAYS:  # which have no names of columns, and are not standardised
             found["numbers beside Arrow"] = encoded(first, y)
         expected = expected or {**found}

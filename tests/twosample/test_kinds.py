@@ -256,3 +256,16 @@ def test_error_rates_of_kinds():
     named, wrong, right = rates(range(1_000), moved(0.08))
     assert wrong <= 0.05 * 1_000 + 3 * 7
     assert right >= 0.95 * named
+
+
+def test_typical_rows_of_groups_of_one_table_are_those_of_the_table():
+    rng = np.random.default_rng(0)
+    town = rng.permutation(np.repeat(["a", "b", "c"], 150))
+    u = np.where((town == "c") & (rng.random(450) < 0.6), 9.0, 0.0) + rng.normal(size=450)
+    table = pd.DataFrame({"town": town, "u": u, "v": rng.normal(size=450), "w": np.where(u > 5, "hot", "cold")})
+    kinds = ta.k_sample_test(table, "town", permutations=199, pairwise=False, rng=0).kinds
+    assert kinds
+    for row in kinds[0].typical:
+        assert kinds[0].names[row.sample] == table.town[row.row]
+        assert row.values["w"] == table.w[row.row]
+        assert float(row.values["u"]) == pytest.approx(table.u[row.row], rel=1e-3)

@@ -92,7 +92,16 @@ def open_by_labels(data: Any, labels: Any, options: ReadOptions, given: Mapping[
     taken = {kind: None if part is None else part[order] for kind, part in found.items()}
     names = tuple(map(str, kinds.tolist()))
     notes = (*samples.notes, *note_shared([""] * len(points), points, names))
-    return replace(samples, points=points, names=names, numbers=(None,) * len(points), notes=notes, labels=taken)
+    known = samples.numbers[0]
+    return replace(
+        samples,
+        points=points,
+        names=names,
+        numbers=tuple(parts) if known is None else tuple(known[part] for part in parts),
+        notes=notes,
+        labels=taken,
+        encoded=tuple(sample.take(part) for sample in samples.encoded for part in parts),
+    )
 
 
 def _check_form(labels: Any) -> None:

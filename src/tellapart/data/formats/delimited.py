@@ -19,14 +19,16 @@ from ..._util.extras import extra
 from ..._util.memory import available_memory
 from ..._util.text import printable
 from ..arrays import Array
+from ..columns import column_from_array
 from ..content import TableContent
 from ..names import select_columns, unique_names
 from ..profile import is_row_number
 from ..sampling import sample_stream
 from ..texts import read_columns
 from .base import FileFormat, Opened, Request
-from .frames import table_from_frame
-from .text import LATIN_NOTE, BoundedStream, decode_head, is_zipped, measure_text, open_bytes, read_head
+from .frames import show_names, table_from_frame
+from .plain_numbers import read_plain_numbers
+from .text import HEAD, LATIN_NOTE, BoundedStream, decode_head, is_zipped, measure_text, open_bytes, read_head
 
 #: Memory that a cell takes while it is read, beside its text (as measured).
 _BYTES_PER_CELL = 24
@@ -57,16 +59,15 @@ class Delimited(FileFormat):
 
     def open(self, request: Request) -> Opened:
         """Read the rows and columns wanted."""
-        pandas = extra("pandas", group="tables", what="Reading CSV files")
         start, encoding = read_head(request.data, request.label)
         try:
-            return _read(pandas, request, start, encoding)
+            return _read(request, start, encoding)
         except UnicodeDecodeError as error:
             if encoding == "latin-1":
                 raise InputError(
                     "wrong-encoding", f"{request.label} is not text in {encoding} ({error.reason})."
                 ) from None
-            return _read(pandas, request, start, "latin-1")
+            return _read(request, start, "latin-1")
 
 
 class _Layout(NamedTuple):
@@ -79,21 +80,12 @@ class _Layout(NamedTuple):
     names: tuple[str, ...]
 
 
-def _read(pandas: Any, request: Request, start: bytes, encoding: str) -> Opened:
-    """The table, of which ``start`` is the first part: parsed in one pass, and once more only for codes such as 007."""
+def _read(request: Request, start: bytes, encoding: str) -> Opened:
+    """The table, of which ``start`` is the first part."""
     head = decode_head(start, encoding)
     layout = _find_layout(head, request)
     names, max_rows = layout.names, request.options.max_rows
     keep = select_columns(names, request.label, request.options.columns, request.options.drop)
-    options: dict[str, Any] = {
-        "sep": layout.separator,
-        "decimal": layout.decimal,
-        "names": list(range(len(names))),
-        "usecols": keep if len(keep) < len(names) else None,
-        "index_col": False,
-        "skipinitialspace": True,
-        "header": None,
-    }
     as_text = [k for k in keep if printable(names[k]) in request.options.texts]
     of_row = len(head.encode()) / max(1, head.count("\n")) + _BYTES_PER_CELL * len(keep)
     if max_rows is None:
@@ -104,10 +96,53 @@ def _read(pandas: Any, request: Request, start: bytes, encoding: str) -> Opened:
         # No more than the whole file takes, whose first line may be unlike the others.
         whole = math.inf if is_zipped(request.data) else request.data.stat().st_size * (1.0 + _BYTES_PER_CELL)
         request.check_memory(min(max_rows * of_row, whole), "Give a smaller {max_rows}.", max_rows=...)
+    table = _read_plain(head, layout, keep, request.label) if max_rows is None and len(start) < HEAD else None
+    if table is None or as_text:
+        table, numbers, total = _parse(request, encoding, layout, keep, as_text, of_row)
+    else:
+        numbers, total = np.arange(len(table)), len(table)
+    if layout.decimal == ",":  # which `texts` cannot know
+        table = TableContent(tuple(replace(c, how=",") if c.kind == "text" else c for c in table.columns))
+    notes = (LATIN_NOTE,) if encoding == "latin-1" else ()
+    unnamed = layout.header and not layout.first[0].strip() and keep[0] == 0 and len(keep) > 1
+    if unnamed and is_row_number(read_columns(table.columns[:1], [request.label])[0].values):
+        table = TableContent(table.columns[1:])
+        text = "The first column has no name and numbers the rows: it is left out."
+        notes = (*notes, Note("column-left-out", text))
+    return Opened(table, numbers, notes=notes, total=total)
+
+
+def _read_plain(head: str, layout: _Layout, keep: list[int], label: str) -> TableContent | None:
+    """All of a small file, if it has nothing but plain numbers; ``head`` is its text."""
+    if '"' in head or head[:1] in "\r\n" or layout.decimal != ".":
+        return None
+    rows = head.partition("\n")[2] if layout.header else head
+    arrays = read_plain_numbers(rows, layout.separator, len(layout.names), keep)
+    if arrays is None:
+        return None
+    names = show_names(layout.names[k] for k in keep)
+    return TableContent(tuple(column_from_array(*one, label) for one in zip(names, arrays, strict=True)))
+
+
+def _parse(
+    request: Request, encoding: str, layout: _Layout, keep: list[int], as_text: list[int], of_row: float
+) -> tuple[TableContent, Array, int]:
+    """The table, its rows and how many there are: parsed in one pass, and once more only for codes such as 007."""
+    pandas = extra("pandas", group="tables", what="Reading CSV files")
+    names = layout.names
+    options: dict[str, Any] = {
+        "sep": layout.separator,
+        "decimal": layout.decimal,
+        "names": list(range(len(names))),
+        "usecols": keep if len(keep) < len(names) else None,
+        "index_col": False,
+        "skipinitialspace": True,
+        "header": None,
+    }
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pandas.errors.ParserWarning)
-            if max_rows is None:
+            if request.options.max_rows is None:
                 frame = _read_all(pandas, request, options, as_text, encoding, layout)
                 numbers, total = np.arange(len(frame)), len(frame)
             else:
@@ -117,15 +152,7 @@ def _read(pandas: Any, request: Request, start: bytes, encoding: str) -> Opened:
         reason = re.sub(r"(?<=line )\d+", lambda match: str(int(match[0]) + layout.header), reason)
         raise InputError("irregular-table", f"{request.label} is not a regular table: {reason}.") from None
     frame.columns = [names[k] for k in frame.columns]
-    table, notes = table_from_frame(frame, request.label), ((LATIN_NOTE,) if encoding == "latin-1" else ())
-    if layout.decimal == ",":  # which `texts` cannot know
-        table = TableContent(tuple(replace(c, how=",") if c.kind == "text" else c for c in table.columns))
-    unnamed = layout.header and not layout.first[0].strip() and keep[0] == 0 and len(keep) > 1
-    if unnamed and is_row_number(read_columns(table.columns[:1], [request.label])[0].values):
-        table = TableContent(table.columns[1:])
-        text = "The first column has no name and numbers the rows: it is left out."
-        notes = (*notes, Note("column-left-out", text))
-    return Opened(table, numbers, notes=notes, total=total)
+    return table_from_frame(frame, request.label), numbers, total
 
 
 class _Rows:

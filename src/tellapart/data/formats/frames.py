@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -68,7 +69,7 @@ def table_from_frame(frame: Any, label: str) -> TableContent:
     """The columns of a narwhals DataFrame, or of what narwhals takes for one."""
     narwhals = _narwhals()
     frame = frame if isinstance(frame, narwhals.DataFrame) else open_frame(frame, label)
-    shown = unique_names(shorten(printable(name), _LONGEST_NAME) for name in frame.columns)
+    shown = show_names(frame.columns)
     columns: list[TableColumn] = []
     for name, given in zip(shown, frame.columns, strict=True):
         series = frame[given]
@@ -78,6 +79,11 @@ def table_from_frame(frame: Any, label: str) -> TableContent:
             columns.append(_column(narwhals, name, series, label))
     names = unique_names(column.name for column in columns)
     return TableContent(tuple(replace(column, name=name) for column, name in zip(columns, names, strict=True)))
+
+
+def show_names(names: Iterable[str]) -> tuple[str, ...]:
+    """Names of columns as they are shown: without control characters, not too long, and all different."""
+    return unique_names(shorten(printable(name), _LONGEST_NAME) for name in names)
 
 
 def _narwhals() -> Any:

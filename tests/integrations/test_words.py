@@ -56,7 +56,7 @@ def occurrences(column, texts=CORPUS):
 )
 def test_parts_occur_where_they_do_by_hand(text, place, expected):
     assert occurrences((text, place)) == expected
-    found = [bool(FittedWords([Part(text, place)]).find(Part(text, place).name, one)) for one in CORPUS]
+    found = [bool(FittedWords([Part(text, place)]).find_part(Part(text, place).name, one)) for one in CORPUS]
     assert found == [bool(value) for value in expected]
 
 
@@ -69,7 +69,7 @@ def test_words_of_languages_without_spaces_are_characters():
     assert occurrences(("好", "is in"), ["你好。", "你们"]) == [1, 0]
     assert occurrences(("你 好", "is in"), ["你好。", "你们"]) == [1, 0]
     assert occurrences(("你", "begins"), ["你好。", "好你"]) == [1, 0]
-    assert FittedWords([Part("你 好", "is in")]).find("“你 好” is in", "你好") == [(0, 2)]
+    assert FittedWords([Part("你 好", "is in")]).find_part("“你 好” is in", "你好") == [(0, 2)]
 
 
 def brute_force(texts, least):

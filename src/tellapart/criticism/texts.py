@@ -88,7 +88,7 @@ def name_texts(
     sources = [sample.shown for sample in samples]
     if not all(isinstance(source, Source) for source in sources):
         return ()
-    find = getattr(sources[0].options.features, "find", None)  # type: ignore[union-attr]
+    find = getattr(sources[0].options.features, "find_part", None)  # type: ignore[union-attr]
     shares = [one for one in findings if one.kind == "share"][:_COLUMNS]
     return () if find is None else tuple(_illustrate(one, samples, witness, items, find) for one in shares)
 

@@ -109,10 +109,10 @@ class FittedWords:
             row[len(self.parts) :] = _numbers_of(text)
         return out
 
-    def find(self, column: str, text: str) -> list[tuple[int, int]]:
+    def find_part(self, column: str, text: str) -> list[tuple[int, int]]:
         """Where the part of a column stands in a text; nothing for other columns.
 
-        >>> FittedWords([Part("sure", "is in")]).find("“sure” is in", "Sure! I am sure.")
+        >>> FittedWords([Part("sure", "is in")]).find_part("“sure” is in", "Sure! I am sure.")
         [(0, 4), (11, 15)]
         """
         part = next((part for part in self.parts if part.name == column), None)

@@ -181,11 +181,12 @@ def factorize(K: Array) -> Array:
 def _count_landmarks(landmarks: Array, bandwidths: Sequence[float]) -> list[int]:
     """How many landmarks each bandwidth uses: a smooth kernel in few dimensions needs few."""
     few = landmarks[:_RANK_PROBE].astype(np.float64)
-    squared, counts = squared_distances(few, few), []
-    for bandwidth in bandwidths:
+    squared, counts = squared_distances(few, few), [len(landmarks)] * len(bandwidths)
+    for k in reversed(range(len(bandwidths))):
         # Entries near the smallest numbers of float64 keep LAPACK from converging, where many rows are equal.
-        spectrum = np.linalg.eigvalsh(similarities(squared, bandwidth))
+        spectrum = np.linalg.eigvalsh(similarities(squared, bandwidths[k]))
         rank = int((spectrum > 1e-6 * spectrum[-1]).sum())
-        count = len(landmarks) if 2 * rank >= _RANK_PROBE else max(_MIN_LANDMARKS, _LANDMARKS_PER_RANK * rank)
-        counts.append(min(len(landmarks), count))
+        if 2 * rank >= _RANK_PROBE:  # smaller bandwidths have a larger rank
+            break
+        counts[k] = min(len(landmarks), max(_MIN_LANDMARKS, _LANDMARKS_PER_RANK * rank))
     return counts

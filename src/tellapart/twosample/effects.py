@@ -248,11 +248,12 @@ class Effects:
         size = self.rows / max(float(design_effect[best]), 1e-9)
         return share_interval(shares, size, student_quantile(_MISSED / levels, free))
 
-    def _correlation_interval(self, correlations: Array, place: int) -> tuple[float, float] | None:
+    @cached_property
+    def _correlation_intervals(self) -> tuple[Array, Array]:
+        """The ends of the interval of each pair."""
         assert self.variances is not None
-        rows = np.minimum(self.moments.pairs[0][:, place], self._effective)
-        of = self.variances.of_correlation
-        return correlation_interval(correlations, of.some(slice(place, place + 1)), rows)
+        rows = np.minimum(self.moments.pairs[0], self._effective[:, None])
+        return correlation_intervals(self.moments.correlations, self.variances.of_correlation, rows)
 
     def _correlation(self, part: ColumnScore) -> Any:
         place = self.pair_place.get(part.columns)
@@ -265,7 +266,8 @@ class Effects:
             words = f"correlation {self._by_sample(found, lambda value: _fixed(value, '.2f'))}"
             return float(np.ptp(found)), None, words, values
         effect = float(found[1] - found[0])
-        interval = self._correlation_interval(found, place)
+        low, high = (float(end[place]) for end in self._correlation_intervals)
+        interval = None if math.isnan(low) else (low, high)
         return effect, interval, f"{words} ({_fixed(effect, '+.2f')}{_bracket(interval, '+.2f')})", values
 
 
@@ -311,42 +313,46 @@ def share_interval(shares: Array, sizes: Array, quantile: float = Z_95) -> tuple
             (1, square + 2 - 1 / n + 4 * p * (n * (1 - p) - 1)),
         )
     )
-    return _difference(shares, np.where(p <= 0, 0.0, low), np.where(p >= 1, 1.0, high))
+    below, above = _difference(shares, np.where(p <= 0, 0.0, low), np.where(p >= 1, 1.0, high))
+    return float(below), float(above)
 
 
-def correlation_interval(correlations: Array, spread: Spread, rows: Array) -> tuple[float, float] | None:
-    """The interval of a difference of two correlations (Zou 2007), from intervals of both by Fisher's transform.
+def correlation_intervals(correlations: Array, spread: Spread, rows: Array) -> tuple[Array, Array]:
+    """The intervals of differences of two correlations (Zou 2007), from intervals of both by Fisher's transform.
 
     The variance of each is at least that of a correlation of normal rows, and at least the average of both samples for
-    its size.
+    its size. Arguments have two rows, one for each sample; ends are NaN where a variance is not known.
     """
-    variances, n = spread.parts[:, 0], spread.sizes[:, 0]
-    free, variance = float(spread.free[0]), float(spread.variance[0])
-    if not (np.isfinite(correlations).all() and np.isfinite(variances).all() and free > 0):
-        return None
-    r = np.clip(correlations, 1 / rows - 1, 1 - 1 / rows)
+    variances, n, free = spread.parts, spread.sizes, spread.free
+    known = np.isfinite(correlations).all(0) & np.isfinite(variances).all(0) & (free > 0)
     with np.errstate(divide="ignore", invalid="ignore"):
+        r = np.clip(correlations, 1 / rows - 1, 1 - 1 / rows)
         for_size = variances / (1 - r**2) ** 2 * n
-        width = student_quantile(_MISSED, free) * np.sqrt(np.maximum(for_size, for_size.mean()) / n)
+        quantile = np.array([student_quantile(_MISSED, one) if one > 0 else math.nan for one in free.tolist()])
+        width = quantile * np.sqrt(np.maximum(for_size, for_size.mean(0)) / n)
         width = np.maximum(width, Z_95 / np.sqrt(np.maximum(rows - _NORMAL, 1e-9)))
-    low, high = np.tanh(np.arctanh(r) - width), np.tanh(np.arctanh(r) + width)
-    product = math.sqrt(max(float(variances.prod()), 0.0))
-    together = (variance - float(variances.sum())) / (2 * product) if product > 0 else 0.0
-    return _difference(correlations, np.minimum(low, correlations), np.maximum(high, correlations), together)
+        low, high = np.tanh(np.arctanh(r) - width), np.tanh(np.arctanh(r) + width)
+        product = np.sqrt(np.maximum(variances.prod(0), 0.0))
+        together = np.where(product > 0, (spread.variance - variances.sum(0)) / (2 * product), 0.0)
+        below, above = _difference(
+            correlations, np.minimum(low, correlations), np.maximum(high, correlations), together
+        )
+    return np.where(known, below, math.nan), np.where(known, above, math.nan)
 
 
-def _difference(values: Array, low: Array, high: Array, together: float = 0.0) -> tuple[float, float]:
+def _difference(values: Array, low: Array, high: Array, together: Any = 0.0) -> tuple[Array, Array]:
     """The interval of the second of two values less the first, from intervals of both.
 
     ``together`` is the correlation of the second with the negative of the first.
     """
-    effect = float(values[1] - values[0])
+    effect, joint = values[1] - values[0], np.clip(together, -1.0, 1.0)
 
-    def reach(a: float, b: float) -> float:
-        return math.sqrt(max(a**2 + b**2 + 2 * min(max(together, -1.0), 1.0) * a * b, 0.0))
+    def reach(a: Array, b: Array) -> Array:
+        found: Array = np.sqrt(np.maximum(a**2 + b**2 + 2 * joint * a * b, 0.0))
+        return found
 
     below, above = reach(values[1] - low[1], high[0] - values[0]), reach(high[1] - values[1], values[0] - low[0])
-    return effect - float(below), effect + float(above)
+    return effect - below, effect + above
 
 
 def _clarity(effect: float, variance: float) -> float:

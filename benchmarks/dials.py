@@ -12,7 +12,6 @@ on those of ``REPORTING``, which have other sources.
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import multiprocessing
 import warnings
@@ -20,6 +19,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -27,7 +27,8 @@ import numpy as np
 import tellapart as ta
 from league.problems import PROBLEMS
 from tellapart.omnibus import combination
-from tellapart.omnibus.scores import calibrate_tail, power_mean, rank_pvalue
+from tellapart.omnibus.scores import calibrate_tail, rank_pvalue
+from tellapart.omnibus.scoring import FamilyScore, FamilyScorer
 
 Array = np.ndarray
 FAMILIES = "tellapart.omnibus.families"
@@ -78,24 +79,46 @@ REPORTING = {
     "outliers": 100,
     "higgs_like": 200,
 }
-#: Constants inside families that are replaced: those that were set by hand before all of them became 1.
-INSIDES: dict[str, dict[str, dict[str, object]]] = {
+
+
+def power_mean(scores: Array, exponent: float, weights: Any = None) -> Array:
+    """log of the power mean of 1/p over the first axis: the maximum for a high exponent, `harmonic_mean` for 1."""
+    weights = np.ones(len(scores)) if weights is None else np.asarray(weights, float)
+    top = scores.max(0)
+    share = (weights / weights.sum())[:, None]
+    return top + np.log((share * np.exp(exponent * (scores - top))).sum(0)) / exponent
+
+
+def add_total_before(self: FamilyScorer, single: FamilyScore, total: FamilyScore | None) -> FamilyScore:
+    """`FamilyScorer.add_total` with the weights of single columns, pixels or pairs, and of all of them together."""
+    if total is None:
+        return single
+    pairs = bool(single.columns) and single.columns[0].kind == "dependence"
+    pixels = bool(single.columns) and self.transform.layout.image_shape is not None
+    weights = (8.0, 1.0) if pairs else (1.0, 4.0) if pixels else (1.0, 1.0)
+    both = np.stack([calibrate_tail(single.scores), calibrate_tail(total.scores)])
+    return FamilyScore(power_mean(both, 1.0, weights), single.strongest, single.columns)
+
+
+#: What is replaced inside families: nothing, or the exponents and weights that were set by hand before.
+INSIDES: dict[str, dict[str, Any]] = {
     "one": {},
     "set": {
-        "spectral": {"_EXPONENT": 2.0},
-        "columns": {"COLUMNS_EXPONENT": 1.5, "_PIXEL_WEIGHTS": (1.0, 4.0)},
-        "components": {"COLUMNS_EXPONENT": 1.5},
-        "pairs": {"_EXPONENT": 4.0, "_WEIGHTS": (8.0, 1.0)},
+        f"{FAMILIES}.spectral.harmonic_mean": lambda scores: power_mean(scores, 2.0),
+        f"{FAMILIES}.columns.harmonic_mean": lambda scores: power_mean(scores, 1.5),
+        f"{FAMILIES}.components.harmonic_mean": lambda scores: power_mean(scores, 1.5),
+        f"{FAMILIES}.pairs.harmonic_mean": lambda scores: power_mean(scores, 4.0),
+        "tellapart.omnibus.scoring.FamilyScorer.add_total": add_total_before,
     },
 }
 
 
 @contextmanager
 def inside(name: str) -> Iterator[None]:
-    """Constants of families as one of `INSIDES` says."""
+    """Functions of families as one of `INSIDES` says."""
     with ExitStack() as stack:
-        for module, values in INSIDES[name].items():
-            stack.enter_context(patch.multiple(importlib.import_module(f"{FAMILIES}.{module}"), **values))
+        for target, value in INSIDES[name].items():
+            stack.enter_context(patch(target, value))
         yield
 
 

@@ -12,6 +12,7 @@ Seeds below 1000 are for development and for that, those from 1000 up for figure
     named   how often something of this kind (a column, a pair, a slice) is named
     right   among these, how often the first named is what was planted
     false   how often anything is named that was not changed; - where the change reaches every column
+    kind    of segments: how often a kind of rows is named, and how often the first one has the planted rows
 """
 
 from __future__ import annotations
@@ -155,25 +156,25 @@ def judge(problem, found):
     return right, any(name not in own for name in columns) or any(not pair & own for pair in pairs)
 
 
-def points_there(problem, found):
-    """Whether the rows of the first slice that is named are the planted ones, whatever columns its rule has.
+def points_there(problem, found, kinds):
+    """Whether the rows of the first slice, or kind, that is named are the planted ones, whatever columns its rule has.
 
     Columns go together, and other rules describe the same rows: the segment is at least twice as frequent among them as
     elsewhere, or half as frequent where the slice is rarer in Y. None where nothing is named.
     """
-    if problem.inside is None or not found.differing_slices:
+    named = found.differing_kinds() if kinds else found.differing_slices
+    if problem.inside is None or not named:
         return None
-    first = found.differing_slices[0]
-    chosen = np.isin(np.arange(len(problem.Y)), first.members_y)
+    chosen = np.isin(np.arange(len(problem.Y)), named[0].members[1] if kinds else named[0].members_y)
     if not 0 < chosen.sum() < len(chosen):
         return False
     within, elsewhere = problem.inside[chosen].mean(), problem.inside[~chosen].mean()
-    return bool(within >= 2 * elsewhere if first.ratio > 1 else elsewhere >= 2 * within)
+    return bool(within >= 2 * elsewhere if named[0].ratio > 1 else elsewhere >= 2 * within)
 
 
 def run(table, change, seeds, permutations):
     """The figures of one table and change."""
-    rejected, right, false, there, seconds = 0, [], [], [], 0.0
+    rejected, right, false, there, of_kinds, seconds = 0, [], [], [], [], 0.0
     for seed in seeds:
         problem = plant(table, change, seed)
         start = time.perf_counter()
@@ -183,8 +184,9 @@ def run(table, change, seeds, permutations):
         one, other = judge(problem, found)
         right += [] if one is None else [one]
         false += [] if other is None else [other]
-        pointing = points_there(problem, found)
-        there += [] if pointing is None else [pointing]
+        for known, kinds in ((there, False), (of_kinds, True)):
+            pointing = points_there(problem, found, kinds)
+            known += [] if pointing is None else [pointing]
     return {
         "rows": len(problem.X),
         "power": rejected / len(seeds),
@@ -192,6 +194,8 @@ def run(table, change, seeds, permutations):
         "right": float(np.mean(right)) if right else None,
         "false": float(np.mean(false)) if false else None,
         "rows of the segment": float(np.mean(there)) if there else None,
+        "kind named": len(of_kinds) / len(seeds),
+        "rows of the kind": float(np.mean(of_kinds)) if of_kinds else None,
         "seconds": seconds / len(seeds),
     }
 
@@ -235,7 +239,9 @@ def main():
             print(
                 f"{table:14} {change:10} {found['rows']:4} rows  power {found['power']:.2f}  "
                 f"named {found['named']:.2f}  right {right}  false {false}  {found['seconds']:.1f} s"
-                + ("" if found["rows of the segment"] is None else f"  its rows {found['rows of the segment']:.2f}"),
+                + ("" if found["rows of the segment"] is None else f"  its rows {found['rows of the segment']:.2f}")
+                + ("" if found["rows of the kind"] is None else f"  kind named {found['kind named']:.2f}")
+                + ("" if found["rows of the kind"] is None else f"  its rows {found['rows of the kind']:.2f}"),
                 flush=True,
             )
             if options.out is not None:

@@ -2,7 +2,7 @@
 
 ``{power-table} reporting`` shows all problems of a group; ``{power-choice}`` for each kind of difference the test that
 saw most; ``{planted-table}`` what `compare` names where changes were planted; ``{promises-table}`` how often promises
-are broken in simulations.
+are broken in simulations; ``{dials-table}`` the power of other combinations of the families.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from typing import Any
 from docutils import nodes
 from docutils.parsers.rst import Directive
 
-POWER, PLANTED, PROMISES = (Path(__file__).parents[1] / f"{name}.json" for name in ("power", "planted", "promises"))
+POWER, PLANTED, PROMISES, DIALS = (
+    Path(__file__).parents[1] / f"{name}.json" for name in ("power", "planted", "promises", "dials")
+)
 Cells = dict[tuple[str, int, int], dict[str, Any]]
 
 
@@ -112,6 +114,24 @@ class PlantedTable(Directive):
         return [table(header, rows, "numbers")]
 
 
+class DialsTable(Directive):
+    """Mean power of combinations of the families of the default test."""
+
+    required_arguments = 0
+
+    def run(self) -> list[nodes.Node]:
+        """The table."""
+        data = json.loads(DIALS.read_text(encoding="utf-8"))
+        groups = ("learning", "reporting")
+        count = {group: max((len(found) for found in data[group].values()), default=0) for group in groups}
+        header = ["combination", *(f"{group}: mean power over {count[group]} problems" for group in groups)]
+        rows: list[tuple[list[str], set[int]]] = []
+        for name in data["learning"]:
+            powers = [list(data[group][name].values()) for group in groups]
+            rows.append(([name, *(f"{sum(p) / len(p):.3f}" if p else "–" for p in powers)], set()))
+        return [table(header, rows, "numbers")]
+
+
 class PromisesTable(Directive):
     """Rates of simulations, and the rates that are promised."""
 
@@ -136,4 +156,5 @@ def setup(app: Any) -> dict[str, Any]:
     app.add_directive("power-choice", PowerChoice)
     app.add_directive("planted-table", PlantedTable)
     app.add_directive("promises-table", PromisesTable)
+    app.add_directive("dials-table", DialsTable)
     return {"version": "1", "parallel_read_safe": True}

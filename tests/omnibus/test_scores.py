@@ -12,8 +12,9 @@ from tellapart.omnibus.scores import (
     calibrate_tail,
     chi2_tail,
     gamma_tail,
-    power_mean,
+    harmonic_mean,
     rank_pvalue,
+    square_tail,
     step_down,
     upper_tail,
 )
@@ -28,6 +29,8 @@ def test_tails_are_those_of_scipy():
     q = np.linspace(0.01, 60, 30)
     for degrees in (1, 2, 5):
         assert np.allclose(chi2_tail(q, degrees), -stats.chi2.logsf(q, degrees), rtol=1e-6)
+    assert np.abs(square_tail(q, 1) - chi2_tail(q, 1)).max() < 0.25
+    assert np.array_equal(square_tail(q, 2), chi2_tail(q, 2))
     many = np.random.default_rng(0).chisquare(3, (5, 5000))
     assert np.allclose(upper_tail(many, 3, 6, math.sqrt(8 / 3)), -stats.chi2.logsf(many, 3), atol=1e-3)
 
@@ -35,8 +38,7 @@ def test_tails_are_those_of_scipy():
 def test_means_of_scores():
     scores = np.random.default_rng(0).exponential(size=(7, 100))
     harmonic = -np.log(1 / np.mean(np.exp(scores), axis=0))
-    assert np.allclose(power_mean(scores, 1.0), harmonic)
-    assert np.allclose(power_mean(scores, 1e4), scores.max(0), atol=1e-3)
+    assert np.allclose(harmonic_mean(scores), harmonic)
     assert np.allclose(np.quantile(calibrate_tail(scores[0]), 0.85), -math.log(0.15))
 
 

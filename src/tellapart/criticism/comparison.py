@@ -33,6 +33,7 @@ from ..stats.pvalues import check_level, rejects
 from ..twosample import Findings, LearnedTest, TwoSampleResult
 from ..twosample.auto_result import FamilyResult
 from ..twosample.figures import null_figure, roc_figure, witness_figure
+from ..twosample.kinds import Kinds
 from ..twosample.result import Result
 from ..twosample.views import distinct_names, families_table, headline
 from .exemplars import Exemplar, exemplars, row_numbers, where
@@ -167,6 +168,16 @@ class Comparison(Result):
         return level if isinstance(self.test, LearnedTest) else self.test.column_alpha(level)
 
     @property
+    def kinds(self) -> Kinds:
+        """The kinds of rows of the test; none for learned tests."""
+        return Kinds() if isinstance(self.test, LearnedTest) else self.test.kinds
+
+    def differing_kinds(self, alpha: float | None = None) -> Kinds:
+        """The kinds of rows whose share differs, at a level for all kinds together; none unless the test rejects."""
+        level = self.alpha if alpha is None else alpha
+        return Kinds() if isinstance(self.test, LearnedTest) else self.test.differing_kinds(level)
+
+    @property
     def differing_slices(self) -> tuple[Slice, ...]:
         """The slices that are said to differ in frequency."""
         return tuple(one for one in self.slices if rejects(one.pvalue, self.alpha)) if self.reject() else ()
@@ -294,6 +305,7 @@ class Comparison(Result):
             families_table(self.families, self.min_pvalue),
             self.columns_table(alpha),
             self.pairs_table(alpha) if self.differing_pairs(alpha) else None,
+            self.kinds_table(alpha) if self.differing_kinds(alpha) else None,
             self.slices_table(),
             self.weights.table(anchor="weights") if self.learned and self.weights and self.reject(alpha) else None,
             notes([self._how(), *others, *self.advice(), *self.notes]),
@@ -311,6 +323,11 @@ class Comparison(Result):
         """All pairs of columns, those that differ strong; None if there are none."""
         level = self.alpha if alpha is None else alpha
         return None if isinstance(self.test, LearnedTest) else self.test.pairs_table(level)
+
+    def kinds_table(self, alpha: float | None = None) -> TableBlock | None:
+        """The kinds of rows whose share differs; None if there are none."""
+        level = self.alpha if alpha is None else alpha
+        return None if isinstance(self.test, LearnedTest) else self.test.kinds_table(level)
 
     def pixel_map(self, alpha: float | None = None) -> PixelMap | None:
         """The effects of pixels as an image; None if the columns are not pixels."""
@@ -463,6 +480,7 @@ class Comparison(Result):
             "families": self.families,
             "columns": self.columns.to_list(),
             "pairs": self.pairs.to_list(),
+            "kinds": self.kinds.to_list(),
             "named": {
                 "columns": [one.name for one in self.differing_columns()],
                 "pairs": [one.name for one in self.differing_pairs()],

@@ -8,9 +8,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from .constants import HARMONIC
 from .families import Family
-from .scores import calibrate_tail, power_mean, rank_pvalue
+from .scores import calibrate_tail, harmonic_mean, rank_pvalue
 from .scoring import CellScores, ColumnScore, FamilyScore, FamilyScorer, StrongestStatistic
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
@@ -55,7 +54,7 @@ class OmnibusResult:
 
 
 def combine_families(scored: Sequence[tuple[Family, FamilyScore | None]], scorer: FamilyScorer) -> OmnibusResult:
-    """Combine the scores of families by a weighted harmonic mean of calibrated p-values.
+    """Combine the scores of families by the harmonic mean of calibrated p-values.
 
     Parameters
     ----------
@@ -68,10 +67,8 @@ def combine_families(scored: Sequence[tuple[Family, FamilyScore | None]], scorer
     observed, left_out = scorer.observed, scorer.transform.left_out
     if not known:
         return OmnibusResult(0.0, 1.0, np.zeros(scorer.permutations.count - 1), left_out=left_out)
-    images = any(family.only_images for family, _ in known)
-    weights = [family.combination_weight(len(score.columns), images) for family, score in known]
     calibrated = np.stack([calibrate_tail(score.scores) for _, score in known])
-    total = power_mean(calibrated, HARMONIC, weights)
+    total = harmonic_mean(calibrated)
     order = sorted(range(len(known)), key=lambda k: -calibrated[k, observed])
     return OmnibusResult(
         statistic=float(total[observed]),

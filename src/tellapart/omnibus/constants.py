@@ -14,11 +14,6 @@ RANK_STEP = 4
 NARROW, LANDMARKS_NARROW, LANDMARKS = 3, 512, 768
 #: Maximum number of columns that are compared one by one; with more columns, those with the largest variance.
 MAX_COLUMNS = 4_096
-#: Exponent of the power mean of 1/p that is the harmonic mean of p. Larger exponents approach the maximum.
-HARMONIC = 1.0
-#: The weight of a family that names n columns or pairs is multiplied by n / (n + HALF_WEIGHT): a kernel detects
-#: differences of few columns as well.
-HALF_WEIGHT = 4
 #: Upper quantiles over the permutations at which scores of families are calibrated, and the maximum slope.
 TAILS, STEEPEST = (0.15, 0.03), 8.0
 #: Scores closer than this are ties. It exceeds the rounding error of float32 sums.

@@ -84,16 +84,16 @@ def column_scores(q: Array, skewness: Any = None) -> tuple[Array, Array]:
     return np.where(varies[:, None], scores, 0.0), varies
 
 
-def power_mean(scores: Array, exponent: float, weights: Any = None) -> Array:
-    """log of the power mean of 1/p over the first axis: the maximum for a high exponent, the harmonic mean of p for 1.
+def harmonic_mean(scores: Array) -> Array:
+    """-log of the harmonic mean of p-values over the first axis: scores are -log p.
 
-    >>> power_mean(np.array([[2.0], [2.0]]), 1.0)
+    A p-value that is far smaller than the others decides; of p-values that are all small, each counts.
+
+    >>> harmonic_mean(np.array([[2.0], [2.0]]))
     array([2.])
     """
-    weights = np.ones(len(scores)) if weights is None else np.asarray(weights, float)
     top = scores.max(0)
-    share = (weights / weights.sum()).reshape(-1, *([1] * (scores.ndim - 1)))
-    mean: Array = top + np.log((share * np.exp(exponent * (scores - top))).sum(0)) / exponent
+    mean: Array = top + np.log(np.exp(scores - top).mean(0))
     return mean
 
 

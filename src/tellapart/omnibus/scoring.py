@@ -9,10 +9,9 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from ..stats.permutations import Permutations
-from .constants import HARMONIC
 from .contrasts import Contrasts
 from .rows import RowTransform
-from .scores import calibrate_tail, power_mean, rank_pvalue, step_down
+from .scores import calibrate_tail, harmonic_mean, rank_pvalue, step_down
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
@@ -83,7 +82,7 @@ class CellScores:
     pvalues : ndarray
         Adjusted for all cells of all views by step-down maxT.
     inflation : ndarray
-        The variance of the share over the permutations, relative to permutations of single rows.
+        The variance of the share over all permutations but the observed one, relative to permutations of single rows.
     largest : ndarray
         The largest square of any cell, in units of its mean, in each permutation but the observed one.
     """
@@ -171,10 +170,10 @@ class FamilyScorer:
         normalized: Array = np.where(varies, squares / np.where(varies, mean, 1.0) * self.degrees, 0.0)
         return normalized
 
-    def add_total(self, single: FamilyScore, total: FamilyScore | None, weights: tuple[float, float]) -> FamilyScore:
+    def add_total(self, single: FamilyScore, total: FamilyScore | None) -> FamilyScore:
         """Combine the score of single columns or pairs with that of all of them together."""
         if total is None:
             return single
         both = np.stack([calibrate_tail(single.scores), calibrate_tail(total.scores)])
         strongest = single.strongest if both[0, self.observed] >= both[1, self.observed] else total.strongest
-        return FamilyScore(power_mean(both, HARMONIC, weights), strongest, single.columns)
+        return FamilyScore(harmonic_mean(both), strongest, single.columns)

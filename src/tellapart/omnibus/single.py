@@ -23,10 +23,10 @@ import numpy as np
 from ..engine.rows import add_at
 from ..stats.design import Design, number_combinations
 from ..stats.permutations import NothingToExchange, draw_permutations, find_exchange
-from .constants import HARMONIC, TIE
+from .constants import TIE
 from .families.cosines import FILTERS
 from .ranks import Ranks, orthonormalize_sequentially
-from .scores import power_mean, upper_tail
+from .scores import harmonic_mean, upper_tail
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
@@ -184,7 +184,7 @@ class SingleTests:
         k1, k2, k3 = (np.where(self.varies, part, 1.0) for part in (k1, k2, k3))
         self.law = k1, 2 * k2, math.sqrt(8) * k3 / k2**1.5
         observed = self.values(blocks.labels[:, None], np.arange(len(features)))
-        scores = power_mean(self._tails(observed[..., 0]), HARMONIC)
+        scores = harmonic_mean(self._tails(observed[..., 0]))
         #: What a score must reach, and the values from which a form may do so.
         self.least = scores - TIE * np.maximum(1.0, scores)
         self.thresholds = self._thresholds()
@@ -241,7 +241,7 @@ class SingleTests:
         hits: Array = np.any(values >= self.thresholds[:, columns, None], axis=0)
         column, draw = np.nonzero(hits)
         if len(column):
-            scores = power_mean(self._tails(values[:, column, draw], columns[column]), HARMONIC)
+            scores = harmonic_mean(self._tails(values[:, column, draw], columns[column]))
             hits[column, draw] = scores >= self.least[columns[column]]
         return hits
 

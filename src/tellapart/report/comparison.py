@@ -16,7 +16,7 @@ from .examples import RowRenderer, examples_block
 from .images import PixelBlock, pixels_block
 from .learning import learning_figure
 from .pairs import pairs_block
-from .slices import slices_block
+from .slices import kinds_block, slices_block
 from .svg import Markup, tag
 from .texts import texts_block
 from .weights import weights_block
@@ -53,6 +53,7 @@ def view_comparison(c: Comparison, command: str | None = None) -> View:
         texts_block(c),
         pixels or columns_block(c, names),
         pairs_block(c, names),
+        kinds_block(c, names, renderer),
         slices_block(c, names, renderer),
         examples_block(c, names, renderer),
         weights_block(c, names),
@@ -116,6 +117,10 @@ def _points(c: Comparison, names: tuple[str, str], pixels: PixelBlock | None) ->
         strong = _counted(len(pairs), "pair of columns differs", "pairs of columns differ")
         text = f"{_first(len(pairs))}{clip(pairs[0].name, _NAME)}: {pairs[0].description}."
         points.append(Point(strong, text, "pairs"))
+    if kinds := c.differing_kinds():
+        strong = _counted(len(kinds), "kind of rows differs in its share", "kinds of rows differ in their shares")
+        text = f"{_first(len(kinds))}{clip(kinds[0].text, 2 * _NAME)}: {kinds[0].description}."
+        points.append(Point(strong, text, "kinds"))
     if slices := c.differing_slices:
         strong = _counted(len(slices), "kind of rows is more frequent", "kinds of rows are more frequent")
         shares = f"{percent(slices[0].share_x)} of {names[0]}, {percent(slices[0].share_y)} of {names[1]}"

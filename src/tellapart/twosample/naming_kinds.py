@@ -28,7 +28,7 @@ _MOST, _LOOKED_AT = 10, 500
 #: Kinds with larger p-values are not kept; and the probability outside of an interval.
 _LARGEST_P, _MISSED = 0.25, 0.05
 #: Rows in which overlaps of cells are counted, and rows that rules are fitted on.
-_OVERLAPS, _DESCRIBED = 2**15, 4_096
+_OVERLAPS, _DESCRIBED = 2**16, 4_096
 #: Minimum number of rows of a kind that other kinds do not have.
 _FEWEST = 6
 #: Columns up to which rules are looked for, with names and without; and rules of at least this quality are given.
@@ -127,14 +127,14 @@ def cell_squares(inside: Array, labels: Array, strata: Array | None, samples: in
     place = np.zeros(len(labels), int) if strata is None else np.unique(strata, return_inverse=True)[1].reshape(-1)
     order = np.argsort(place, kind="stable")
     starts = np.flatnonzero(np.diff(place[order], prepend=-1))
-    F = inside[order].astype(np.float64)
+    F = inside[order] > 0
     rows = np.diff(np.append(starts, len(order)))[:, None].astype(float)
-    total = np.add.reduceat(F, starts, axis=0)
+    total = np.add.reduceat(F, starts, axis=0, dtype=float)
     found = np.zeros(inside.shape[1])
     for k in range(samples) if samples > 2 else (1,):
-        of_sample = (labels[order] == k).astype(float)[:, None]
-        m = np.add.reduceat(of_sample, starts, axis=0)
-        count = np.add.reduceat(F * of_sample, starts, axis=0)
+        of_sample = (labels[order] == k)[:, None]
+        m = np.add.reduceat(of_sample, starts, axis=0, dtype=float)
+        count = np.add.reduceat(F & of_sample, starts, axis=0, dtype=float)
         gap = (count - total * m / rows).sum(0)
         variance = (total * (rows - total) * m * (rows - m) / (rows**2 * np.maximum(rows - 1, 1))).sum(0)
         square = np.divide(gap**2, variance, out=np.zeros_like(gap), where=variance > 0)

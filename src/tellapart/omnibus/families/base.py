@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Literal, TypeAlias
 import numpy as np
 
 from ...engine.rows import Gram, Size, as_matrix
-from ..constants import HALF_WEIGHT
 from ..ranks import COSINES
 from ..rows import RowBlock, RowTransform
 from ..scoring import FamilyScore, FamilyScorer
@@ -77,10 +76,6 @@ class Family(ABC):
         The key of the family in results.
     description : str
         What it compares, for readers of results.
-    weight, image_weight : float
-        Its weight in the combined statistic, for tables and for images.
-    only_images : bool
-        Whether it compares images only. If such a family has a score, all have their ``image_weight``.
     names : {"columns", "pairs"}, optional
         What its `ColumnScore`s are, if it has any.
     extends : str, optional
@@ -93,9 +88,6 @@ class Family(ABC):
 
     name: ClassVar[str]
     description: ClassVar[str]
-    weight: ClassVar[float] = 1.0
-    image_weight: ClassVar[float] = 1.0
-    only_images: ClassVar[bool] = False
     names: ClassVar[Literal["columns", "pairs"] | None] = None
     extends: ClassVar[str | None] = None
     bet_columns: ClassVar[int] = 0
@@ -130,8 +122,3 @@ class Family(ABC):
     def is_consistent(self, transform: RowTransform) -> bool:
         """Whether the fields fit together and to the rows: those of a file may be anything."""
         return True
-
-    def combination_weight(self, columns: int, images: bool) -> float:
-        """The weight in the combined statistic if this number of columns or pairs was compared."""
-        weight = self.image_weight if images else self.weight
-        return weight * (columns / (columns + HALF_WEIGHT)) if columns else weight

@@ -17,10 +17,9 @@ import numpy as np
 from scipy.cluster.hierarchy import ward
 
 from ..._util.numbers import percent
-from ..constants import HARMONIC
 from ..landmarks import squared_distances
 from ..rows import RowBlock, RowTransform
-from ..scores import calibrate_tail, power_mean, rank_pvalue, square_tail, step_down
+from ..scores import calibrate_tail, harmonic_mean, rank_pvalue, square_tail, step_down
 from ..scoring import CellScores, FamilyScore, FamilyScorer, StrongestStatistic
 from ..sketch import Sketch
 from .base import BlockSums, Family, FeatureBlock
@@ -235,17 +234,17 @@ class CellFamily(Family):
                 if not varies.any():
                     continue
                 used, normalized = used[varies], normalized[varies].astype(np.float32)
-                scores.append(calibrate_tail(power_mean(square_tail(normalized, scorer.degrees), HARMONIC)))
+                scores.append(calibrate_tail(harmonic_mean(square_tail(normalized, scorer.degrees))))
                 if scores[-1][scorer.observed] > highest:
                     highest = scores[-1][scorer.observed]
                     share = float(view.shares[used[np.argmax(normalized[:, scorer.observed])]])
                     strongest = f"a kind of row: {percent(share)} of all rows"
                 squares.append(normalized)
-                inflation.append(raw[varies].mean(1) / scorer.degrees)
+                inflation.append(np.delete(raw[varies], scorer.observed, axis=1).mean(1) / scorer.degrees)
                 cells.append(np.stack([np.full(len(used), k), used]))
         if not scores:
             return None
-        total = power_mean(np.stack(scores), HARMONIC)
+        total = harmonic_mean(np.stack(scores))
         if not scorer.permutations.restricted:
             inflation = [np.ones(len(part)) for part in inflation]
         named = self._name(np.concatenate(squares), np.concatenate(inflation), np.concatenate(cells, 1), scorer)

@@ -11,17 +11,14 @@ import numpy as np
 from ...engine.rows import Gram, as_matrix
 from ..ranks import COSINES
 from ..rows import RowBlock, RowTransform
-from ..scores import chi2_tail, column_scores, power_mean
+from ..scores import chi2_tail, column_scores, harmonic_mean
 from ..scoring import ROUNDING, DescribedColumn, FamilyScore, FamilyScorer, StrongestStatistic
 from ..sketch import Sketch
 from .base import BlockSums, Family, FeatureBlock
-from .cosines import COLUMN_WEIGHTS, COLUMNS_EXPONENT, score_columns, score_total
-from .kernel import KernelFamily
+from .cosines import score_columns, score_total
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
-#: Weights of the largest pixel and of all pixels together.
-_PIXEL_WEIGHTS = (1.0, 1.0)
 #: Maximum number of rank cosines of all columns for an additive ridge regression, which takes their eigendecomposition.
 _MAX_ADDITIVE = 600
 #: In a regression: rank cosines of all columns together, and the number of columns with one each.
@@ -108,19 +105,12 @@ class ColumnFamily(Family):
         if len(joined) == 1:
             return FamilyScore(joined[0], StrongestStatistic("its only column"), named)
         best = StrongestStatistic(columns=described[int(np.argmax(joined[:, scorer.observed]))].columns)
-        single = FamilyScore(power_mean(joined, COLUMNS_EXPONENT), best, named)
-        weights = COLUMN_WEIGHTS if scorer.transform.layout.image_shape is None else _PIXEL_WEIGHTS
-        return scorer.add_total(single, total, weights)
+        single = FamilyScore(harmonic_mean(joined), best, named)
+        return scorer.add_total(single, total)
 
     def is_consistent(self, transform: RowTransform) -> bool:
         """Whether these are the columns of the rows."""
         return self.categories == transform.layout.categories and self.numbers == len(transform.numeric)
-
-    def combination_weight(self, columns: int, images: bool) -> float:
-        """A single column counts as much as a kernel: its six cosines are fewer statistics than bandwidths are."""
-        if columns == 1:
-            return KernelFamily.image_weight if images else KernelFamily.weight
-        return super().combination_weight(columns, images)
 
 
 def _score_category(scorer: FamilyScorer, sums: BlockSums) -> Array | None:

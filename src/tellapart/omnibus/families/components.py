@@ -12,11 +12,11 @@ from ...engine.rows import as_matrix
 from ..constants import RANK_STEP, SKETCH
 from ..ranks import COSINES, Ranks
 from ..rows import RowBlock, RowTransform
-from ..scores import power_mean
+from ..scores import harmonic_mean
 from ..scoring import FamilyScore, FamilyScorer, StrongestStatistic
 from ..sketch import Sketch
 from .base import BlockSums, Family, FeatureBlock
-from .cosines import COLUMN_WEIGHTS, COLUMNS_EXPONENT, score_columns, score_total
+from .cosines import score_columns, score_total
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
@@ -144,8 +144,8 @@ class ComponentFamily(Family):
         names = self.components.names
         scores, _, totals = score_columns(scorer, sums[0], range(len(names)))
         best = StrongestStatistic(names[int(np.argmax(scores[:, scorer.observed]))])
-        single = FamilyScore(power_mean(scores, COLUMNS_EXPONENT), best)
-        return scorer.add_total(single, score_total(scorer, sums[0], totals, "components"), COLUMN_WEIGHTS)
+        single = FamilyScore(harmonic_mean(scores), best)
+        return scorer.add_total(single, score_total(scorer, sums[0], totals, "components"))
 
     def is_consistent(self, transform: RowTransform) -> bool:
         """Whether these are components of the numeric columns."""

@@ -8,19 +8,14 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ..constants import HARMONIC
 from ..ranks import COSINES, orthonormalize_sequentially
-from ..scores import chi2_tail, column_scores, power_mean, upper_tail
+from ..scores import chi2_tail, column_scores, harmonic_mean, upper_tail
 from ..scoring import DescribedColumn, FamilyScore, FamilyScorer, StrongestStatistic
 from ..spectral import spectral_forms
 from .base import BlockSums
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
-#: Exponent of the power mean of 1/p over columns, of which several may differ.
-COLUMNS_EXPONENT = 1.0
-#: Weights of the largest column and of all columns together.
-COLUMN_WEIGHTS = (1.0, 1.0)
 #: A difference is reported as one of location or scale if their score is at least this share of the largest.
 _PLAIN = 0.3
 _KINDS = ("location", "scale", "shape", "shape")
@@ -67,7 +62,7 @@ def score_columns(scorer: FamilyScorer, sums: BlockSums, columns: Sequence[int])
     described = [
         DescribedColumn((column,), _KINDS[best[c]], int(directions[best[c]][c])) for c, column in enumerate(columns)
     ]
-    return CosineScores(power_mean(single, HARMONIC), described, totals)
+    return CosineScores(harmonic_mean(single), described, totals)
 
 
 def score_total(scorer: FamilyScorer, sums: BlockSums, totals: dict[str, Array], what: str) -> FamilyScore | None:
@@ -89,7 +84,7 @@ def score_total(scorer: FamilyScorer, sums: BlockSums, totals: dict[str, Array],
     if not len(scores):
         return None
     strongest = f"all {what}: {names[int(np.argmax(scores[:, scorer.observed]))]}"
-    return FamilyScore(power_mean(scores, HARMONIC), StrongestStatistic(strongest))
+    return FamilyScore(harmonic_mean(scores), StrongestStatistic(strongest))
 
 
 def _find_kind(scores: Array) -> Array:

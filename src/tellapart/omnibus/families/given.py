@@ -82,8 +82,6 @@ class GivenFamily(SpectralFamily):
 
     name: ClassVar[str] = "given"
     description: ClassVar[str] = "the kernels given"
-    weight: ClassVar[float] = 2.5
-    image_weight: ClassVar[float] = 2.0
 
     @classmethod
     def fit(cls, sketch: Sketch) -> GivenFamily | None:

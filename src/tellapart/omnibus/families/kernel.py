@@ -27,8 +27,6 @@ class KernelFamily(GaussianFamily):
 
     name: ClassVar[str] = "kernel"
     description: ClassVar[str] = "all columns jointly"
-    weight: ClassVar[float] = 2.5
-    image_weight: ClassVar[float] = 1.0
     parts: ClassVar[tuple[type, ...]] = (GaussianFeatures,)
 
     @classmethod

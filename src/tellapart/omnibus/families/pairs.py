@@ -10,7 +10,7 @@ import numpy as np
 
 from ..ranks import normal_scores
 from ..rows import RowBlock, RowTransform, are_positions
-from ..scores import chi2_tail, column_scores, power_mean
+from ..scores import chi2_tail, column_scores, harmonic_mean
 from ..scoring import DescribedColumn, FamilyScore, FamilyScorer, StrongestStatistic
 from ..sketch import Sketch
 from .base import BlockSums, Family, FeatureBlock
@@ -20,10 +20,6 @@ Array: TypeAlias = "np.ndarray[Any, Any]"
 
 #: Maximum number of pairs; with more, those that depend most on each other.
 MAX_PAIRS = 2_000
-#: Exponent of the power mean of 1/p over pairs: close to the maximum, since one of many carries a difference.
-_EXPONENT = 1.0
-#: Weights of the largest pair and of all pairs together.
-_WEIGHTS = (1.0, 1.0)
 #: Maximum number of pairs in a regression.
 _REGRESSION_PAIRS = 200
 
@@ -92,11 +88,11 @@ class PairFamily(Family):
         signs = scorer.find_signs(P).tolist()
         described = [DescribedColumn((a, b), "dependence", sign) for a, b, sign in zip(i, j, signs, strict=True)]
         best = StrongestStatistic(columns=described[int(np.argmax(scores[:, scorer.observed]))].columns)
-        largest = FamilyScore(power_mean(scores, _EXPONENT), best, scorer.name_columns(scores, described))
+        largest = FamilyScore(harmonic_mean(scores), best, scorer.name_columns(scores, described))
         total, varies = column_scores(squares.sum(0)[None])
         if len(used) == 1 or not varies[0]:
             return largest
-        return scorer.add_total(largest, FamilyScore(total[0], StrongestStatistic("all pairs together")), _WEIGHTS)
+        return scorer.add_total(largest, FamilyScore(total[0], StrongestStatistic("all pairs together")))
 
     def reduced(self, rows: int) -> Family:
         """The pairs that depend most on each other."""

@@ -103,8 +103,6 @@ class PatchFamily(GaussianFamily):
 
     name: ClassVar[str] = "patches"
     description: ClassVar[str] = "patches of images"
-    image_weight: ClassVar[float] = 2.0
-    only_images: ClassVar[bool] = True
     parts: ClassVar[tuple[type, ...]] = (PatchFeatures, GaussianFeatures)
 
     @classmethod

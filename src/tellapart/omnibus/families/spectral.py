@@ -11,16 +11,13 @@ import numpy as np
 from ..contrasts import Contrasts
 from ..landmarks import GaussianFeatures, SimilarityFeatures
 from ..rows import RowBlock, RowTransform
-from ..scores import column_scores, power_mean
+from ..scores import column_scores, harmonic_mean
 from ..scoring import FamilyScore, FamilyScorer, StrongestStatistic
 from ..spectral import SpectralForms, spectral_forms
 from .base import BlockSums, Family, FeatureBlock
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
-#: Exponent of the power mean of 1/p over kernels and ridges: between the harmonic mean and the maximum, since a
-#: difference shows at several bandwidths.
-_EXPONENT = 1.0
 #: Landmarks and bandwidths of each family in a regression, and rows for each landmark.
 _REGRESSION_LANDMARKS, _REGRESSION_BANDWIDTHS, _ROWS_PER_LANDMARK = 200, 3, 4
 
@@ -73,7 +70,7 @@ class SpectralFamily(Family):
             return None
         names = [f"{self.similarities.names[j]}, {name}" for j, form in forms.items() for name in form.names]
         best = int(np.argmax(np.where(varies, scores[:, scorer.observed], -1)))
-        return FamilyScore(power_mean(scores[varies], _EXPONENT), StrongestStatistic(names[best]))
+        return FamilyScore(harmonic_mean(scores[varies]), StrongestStatistic(names[best]))
 
 
 class GaussianFamily(SpectralFamily):

@@ -54,7 +54,7 @@ def test_it_answers_the_questions_in_order(table):
         "Which columns differ?",
         f"{len(table.differing_columns())} of {len(table.columns)} columns differ by themselves",
         "Which pairs of columns depend on each other differently?",
-        "Which kinds of rows?",
+        "Which slices, found on one half of the rows?",
         "2.8 times as frequent in",
         "1 more that is not shown to differ in number",
         "Which examples?",

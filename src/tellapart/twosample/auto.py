@@ -264,7 +264,13 @@ def _test_pairs(
     rows = np.split(np.arange(ends[-1]), ends[:-1])
     for i, j in combinations(range(len(samples.points)), 2):
         names = samples.names[i], samples.names[j]
-        pair = replace(samples, points=(samples.points[i], samples.points[j]), names=names)
+        pair = replace(
+            samples,
+            points=(samples.points[i], samples.points[j]),
+            names=names,
+            numbers=(samples.numbers[i], samples.numbers[j]),
+            encoded=(samples.encoded[i], samples.encoded[j]) if samples.encoded else (),
+        )
         part = design.take(np.concatenate([rows[i], rows[j]])).effective
         try:
             tests.append(run_two_sample_test(pair, part, permutations, kernels, seed, compute, time.perf_counter()))

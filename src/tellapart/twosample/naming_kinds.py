@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..data import Points
-from ..data.samples import Samples
+from ..data.samples import Samples, Variable
 from ..engine import Compute
 from ..engine.rows import Size, sum_rows, take_matrix
 from ..omnibus import CellScores, Pooled
@@ -230,4 +230,11 @@ def _typical_row(samples: Samples, sample: int, position: int) -> TypicalRow:
     if shown is not None and shown.kind != "images":
         return TypicalRow(sample, row, dict(zip(shown.columns, list(shown.row(position)), strict=True)))
     values = take_matrix(samples.points[sample], np.array([position]))[0]
-    return TypicalRow(sample, row, {unit.name: float(values[unit.coordinates[0]]) for unit in samples.variables})
+    return TypicalRow(sample, row, {unit.name: _value(unit, values) for unit in samples.variables})
+
+
+def _value(unit: Variable, values: Array) -> float | str:
+    """The value of a column in a row of numbers."""
+    if unit.levels:
+        return unit.levels[int(np.argmax(values[list(unit.coordinates)]))]
+    return float(values[unit.coordinates[0]])

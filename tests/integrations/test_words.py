@@ -15,9 +15,11 @@ import pytest
 import tellapart as ta
 from tellapart.cli import main
 from tellapart.data import read
+from tellapart.data.samples import Variable
 from tellapart.integrations import words as module
 from tellapart.integrations.words import FittedWords, Part
 from tellapart.report import schema
+from tellapart.twosample.rules import Bound, as_condition
 
 CORPUS = [
     "The dog barks.",
@@ -212,6 +214,11 @@ def test_the_command_line_names_parts_texts_and_prompts(answers, capsys, suffix)
     page = Path("r.html").read_text()
     assert "<mark>Sure!</mark>" in page
     assert "Items that differ most" in page
+
+
+@pytest.mark.parametrize(("above", "text"), [(True, "“!” is in"), (False, "not “!” is in")])
+def test_rules_say_what_occurs(above, text):
+    assert str(as_condition(Bound(0, above, 0.5), Variable("“!” is in", "occurrence", (0,)))) == text
 
 
 def test_files_of_lines_are_texts(answers, capsys):

@@ -12,7 +12,7 @@ from ..data.columns import TableColumn
 from ..data.samples import Variable
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
-Relation: TypeAlias = Literal["≤", ">", "is", "is not"]
+Relation: TypeAlias = Literal["≤", ">", "is", "is not", "occurs", "does not occur"]
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Condition:
     column, relation
         The column, and what is asked of it.
     value
-        A number or date (as text) to compare with, a category, or None for what is missing.
+        A number or date (as text) to compare with, a category, or None for what is missing or occurs in a text.
     """
 
     column: str
@@ -32,6 +32,8 @@ class Condition:
     value: float | str | None
 
     def __str__(self) -> str:
+        if self.relation in ("occurs", "does not occur"):
+            return self.column if self.relation == "occurs" else f"not {self.column}"
         if self.value is None:
             return f"{self.column} {self.relation} missing"
         value = f"{self.value:g}" if isinstance(self.value, float) else str(self.value)
@@ -109,6 +111,8 @@ def as_condition(bound: Bound, unit: Variable) -> Condition:
         return Condition(unit.name, relation, unit.levels[unit.coordinates.index(bound.coordinate)])
     if unit.kind == "boolean":
         return Condition(unit.name, "is", "yes" if bound.above else "no")
+    if unit.kind == "occurrence":
+        return Condition(unit.name, "occurs" if bound.above else "does not occur", None)
     side: Relation = ">" if bound.above else "≤"
     if unit.kind == "date":
         return Condition(unit.name, side, TableColumn(unit.name, "date", np.array([bound.threshold])).cell(0))

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from .._util.errors import InputError
 from .._util.extras import extra
@@ -234,7 +235,8 @@ def _find_clusters(points: Points, fit: CrossFit, rng: np.random.Generator) -> l
 
     learned = places(searched, fit.search_values[rows])
     count = min(_CLUSTERS, len(rows) // (2 * _ROWS))
-    found = clusters.KMeans(count, n_init=3, random_state=int(rng.integers(2**31))).fit(learned)
+    with threadpool_limits(1, "openmp"):  # threads of scikit-learn add up parts in an order of their own
+        found = clusters.KMeans(count, n_init=3, random_state=int(rng.integers(2**31))).fit(learned)
     centres = found.cluster_centers_
     nearest = np.empty(len(points), int)
     for start in range(0, len(points), _BLOCK):

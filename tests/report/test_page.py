@@ -168,3 +168,14 @@ def test_notes_spell_arguments_as_the_reader_of_the_page_does():
     result = ta.two_sample_test(X, Y, 99, rng=0)
     assert "keep_columns=&#39;id&#39;" in render(result)
     assert "--keep-columns id" in render(result, "tellapart test a.csv b.csv")
+
+
+def test_kinds_of_rows_are_a_table():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(300, 2)), rng.normal(size=(300, 2))
+    Y[:60] += 8
+    result = ta.two_sample_test(X, Y, permutations=99, rng=0)
+    assert result.differing_kinds()
+    page = render(result)
+    assert "Which kinds of rows is there more of?" in page
+    assert "nvented in Y: none in X, 20" in page

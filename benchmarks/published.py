@@ -113,8 +113,13 @@ def rows_of(journal: Journal, titles: dict[str, str]) -> list[dict[str, Any]]:
     """The trials of a journal, as ``league.json`` has them."""
     found = []
     for cell, trials in journal.cells.items():
-        known = rate({seed: one["reject"] for seed, one in trials.power.items()})
-        if cell.problem in SETTINGS and known is not None:
+        if cell.problem not in SETTINGS:
+            continue
+        # Of problems that take cases in turn, whole rounds count.
+        every = SETTINGS[cell.problem].every
+        rounds = len(trials.power) // every * every
+        known = rate({seed: one["reject"] for seed, one in trials.power.items() if seed < rounds})
+        if known is not None:
             title = METHODS[cell.method].title if cell.method in METHODS else titles.get(cell.method, cell.method)
             found.append({**cell._asdict(), "title": title, "power": known})
     return found

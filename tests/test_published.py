@@ -169,18 +169,18 @@ def test_trials_of_one_version_are_joined_and_another_version_takes_their_place(
 def test_the_page_shows_trials_and_published_rates(tmp_path):
     journal = Journal(tmp_path / "trials.jsonl")
     settings = Settings()
-    for seed in range(4):
+    for seed in range(60):
         journal.add(
             published.cell_of("automl_blob_d_180", "auto", settings),
             "power",
             seed,
-            reject=seed < 3,
+            reject=seed % 4 > 0,
             pvalue=None,
             seconds=1,
         )
     published.write_page(journal, tmp_path, settings)
     page = (tmp_path / "league.md").read_text(encoding="utf-8")
-    assert "| Blob-D | 180 | 4 | **75** <sub>± 22</sub> | 54.6 <sub>± 2</sub> |" in page
+    assert "| Blob-D | 180 | 60 | **75** <sub>± 6</sub> | 54.6 <sub>± 2</sub> |" in page
     assert all(paper.title in page for paper in PAPERS.values())
     assert all(what in page for what in ABSENT)
     found = json.loads((tmp_path / "league.json").read_text(encoding="utf-8"))
@@ -188,6 +188,18 @@ def test_the_page_shows_trials_and_published_rates(tmp_path):
     # Nothing new: the same page again.
     published.write_page(Journal(tmp_path / "none.jsonl"), tmp_path, settings)
     assert (tmp_path / "league.md").read_text(encoding="utf-8") == page
+
+
+def test_whole_rounds_of_cases_count(tmp_path):
+    journal = Journal(tmp_path / "trials.jsonl")
+    cell = published.cell_of("loudly_mnist_10", "auto", Settings())
+    for seed in range(30):
+        journal.add(cell, "power", seed, reject=True, pvalue=None, seconds=1)
+    (found,) = published.rows_of(journal, {})
+    assert found["power"]["repetitions"] == 27
+    page = published_page.text([found])
+    assert "too few repetitions" in page
+    assert "| 10 | 27 | 100 | **31.9** <sub>± 4</sub> |" in page  # nothing is compared with few runs
 
 
 def test_the_page_in_the_docs_is_that_of_its_file():

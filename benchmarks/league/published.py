@@ -1,7 +1,7 @@
 """The league of others: problems that others published, as their authors define them, with the numbers that they print.
 
-None of them was used to choose a setting. Samples are drawn by other seeds and other generators of random numbers than
-the authors', so that rates are comparable, and single decisions are not.
+Samples are drawn by other seeds and other generators of random numbers than the authors', so that rates are comparable,
+and single decisions are not.
 """
 
 from __future__ import annotations

@@ -269,7 +269,7 @@ def _test_pairs(
             points=(samples.points[i], samples.points[j]),
             names=names,
             numbers=(samples.numbers[i], samples.numbers[j]),
-            encoded=(samples.encoded[i], samples.encoded[j]) if samples.encoded else (),
+            encoded=(samples.encoded[i], samples.encoded[j]) if len(samples.encoded) == len(samples.points) else (),
         )
         part = design.take(np.concatenate([rows[i], rows[j]])).effective
         try:

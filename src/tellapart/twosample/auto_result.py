@@ -233,7 +233,6 @@ class AutoResult(TestOutcome):
             link="Kinds of rows",
             lead=f"Clusters of the rows of all samples, and neighborhoods in them, whose share differs. {COMPOSITIONAL}"
             f" The probability that a kind is named that does not differ is at most {percent(alpha)}.",
-            anchor="kinds",
         )
 
     def _count_all_pairs(self) -> int:

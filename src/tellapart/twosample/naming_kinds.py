@@ -226,7 +226,7 @@ def _typical_row(samples: Samples, sample: int, position: int) -> TypicalRow:
     row = position if numbers is None else int(numbers[position])
     if samples.image_shape is not None or len(samples.variables) > _VALUES:
         return TypicalRow(sample, row)
-    shown = samples.encoded[sample].shown if samples.encoded else None
+    shown = samples.encoded[sample].shown if len(samples.encoded) == len(samples.points) else None
     if shown is not None and shown.kind != "images":
         return TypicalRow(sample, row, dict(zip(shown.columns, list(shown.row(position)), strict=True)))
     values = take_matrix(samples.points[sample], np.array([position]))[0]

@@ -65,7 +65,7 @@ class Case(NamedTuple):
     permutations: int = 999
     threads: int = 1
     calls: int = 1
-    processes: int = 3
+    processes: int = 2
     files: bool = False
 
     @property
@@ -176,15 +176,15 @@ def main() -> None:
     cases = [case for case in CASES if not names or case.name.startswith(names)]
     cases += [case for case in LARGE if case.name in names]
     sources = {"new": SOURCE} | ({"old": options.old} if options.old else {})
-    rate = rate_of_products()
-    print(f"{os.cpu_count()} cores, sgemm {rate:.0f} GF/s on one core, load {os.getloadavg()[0]:.1f}", flush=True)
+    rate, load = rate_of_products(), round(os.getloadavg()[0], 1)
+    print(f"{os.cpu_count()} cores, sgemm {rate:.0f} GF/s on one core, load {load}", flush=True)
     with tempfile.TemporaryDirectory() as temporary:
         for case in cases:
             report = measure(case, sources, options.folder or Path(temporary))
             print(show(case.name, report), flush=True)
             if options.json:
                 data = json.loads(options.json.read_text(encoding="utf-8")) if options.json.exists() else {}
-                report |= {"cores": os.cpu_count(), "sgemm_gflops": round(rate)}
+                report |= {"cores": os.cpu_count(), "sgemm_gflops": round(rate), "load": load}
                 data["default"] = {**data.get("default", {}), case.name: report}
                 options.json.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 

@@ -116,16 +116,35 @@ def test_tables_of_power_are_made_of_the_json(monkeypatch):
     from docutils.parsers.rst import directives
 
     monkeypatch.syspath_prepend(str(DOCS / "_ext"))
-    from power_tables import PowerChoice, PowerTable, PromisesTable
+    from power_tables import PowerChoice, PowerTable, PromisesTable, SpeedTable
 
     directives.register_directive("power-table", PowerTable)
     directives.register_directive("power-choice", PowerChoice)
     directives.register_directive("promises-table", PromisesTable)
-    shown = publish_doctree(".. power-table:: reporting\n\n.. power-choice::\n\n.. promises-table::\n").astext()
+    directives.register_directive("speed-table", SpeedTable)
+    tables = ("power-table:: reporting", "power-choice::", "promises-table::", "speed-table::")
+    shown = publish_doctree("".join(f".. {table}\n\n" for table in tables)).astext()
     assert "Blob-D" in shown
     assert "100 ± 0" in shown
     assert "sees most" in shown
     assert "at most 5 %" in shown
+    assert "500,000 + 500,000 × 32" in shown
+
+
+def test_speed_on_the_pages_is_that_of_the_json():
+    data = json.loads((DOCS / "speed.json").read_text(encoding="utf-8"))["default"]
+    rows, quarter, criticism, small, kernel = (
+        data[name]["new"] for name in ("rows-1m", "rows-250k", "compare-100k", "small", "mmd")
+    )
+    readme, scaling = (
+        " ".join((ROOT / name).read_text(encoding="utf-8").split()) for name in ("README.md", "docs/scaling.md")
+    )
+    million = f"{rows['cpu']:.0f} CPU seconds and {rows['peak_mb'] / 1e3:.1f} GB"
+    assert f"{million} for a million rows of 32 numbers" in readme
+    assert f"{small['cpu']:.2f} for two tables of 200 rows and 10 columns" in readme
+    assert f"2,000 + 2,000 points with 200 permutations takes {kernel['cpu']:.2f}" in readme
+    assert f"250,000 rows take {quarter['cpu']:.0f} CPU seconds and a million rows {rows['cpu']:.0f}" in scaling
+    assert f"100,000 + 100,000 rows of 50 columns takes {criticism['cpu']:.0f}" in scaling
 
 
 def test_numbers_of_the_paper_are_those_of_the_json():

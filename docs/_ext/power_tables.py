@@ -2,7 +2,8 @@
 
 ``{power-table} reporting`` shows all problems of a group; ``{power-choice}`` for each kind of difference the test that
 saw most; ``{planted-table}`` what `compare` names where changes were planted; ``{promises-table}`` how often promises
-are broken in simulations; ``{dials-table}`` the power of other combinations of the families.
+are broken in simulations; ``{dials-table}`` the power of other combinations of the families; ``{speed-table}`` what
+calls take.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from typing import Any
 from docutils import nodes
 from docutils.parsers.rst import Directive
 
-POWER, PLANTED, PROMISES, DIALS = (
-    Path(__file__).parents[1] / f"{name}.json" for name in ("power", "planted", "promises", "dials")
+POWER, PLANTED, PROMISES, DIALS, SPEED = (
+    Path(__file__).parents[1] / f"{name}.json" for name in ("power", "planted", "promises", "dials", "speed")
 )
 Cells = dict[tuple[str, int, int], dict[str, Any]]
 
@@ -150,6 +151,24 @@ class PromisesTable(Directive):
         return [table(header, rows, "numbers")]
 
 
+class SpeedTable(Directive):
+    """CPU seconds and memory of calls: other seconds depend on what else a machine does."""
+
+    required_arguments = 0
+
+    def run(self) -> list[nodes.Node]:
+        """The table."""
+        data = json.loads(SPEED.read_text(encoding="utf-8"))["default"]
+        header = ["call", "rows × columns", "permutations", "CPU seconds", "threads", "memory"]
+        rows: list[tuple[list[str], set[int]]] = []
+        for case in sorted(data.values(), key=lambda case: (case["call"], case["new"]["cpu"])):
+            of, source = case["new"], " from files" * case["files"]
+            seconds = f"{of['cpu']:.2g}" if of["cpu"] < 10 else f"{of['cpu']:.0f}"
+            texts = [case["call"] + source, case["title"], f"{case['permutations']:,}", seconds]
+            rows.append(([*texts, str(case["threads"]), f"{of['peak_mb']:,} MB"], set()))
+        return [table(header, rows, "numbers")]
+
+
 def setup(app: Any) -> dict[str, Any]:
     """Add the directives."""
     app.add_directive("power-table", PowerTable)
@@ -157,4 +176,5 @@ def setup(app: Any) -> dict[str, Any]:
     app.add_directive("planted-table", PlantedTable)
     app.add_directive("promises-table", PromisesTable)
     app.add_directive("dials-table", DialsTable)
+    app.add_directive("speed-table", SpeedTable)
     return {"version": "1", "parallel_read_safe": True}

@@ -10,12 +10,12 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from importlib import import_module
 from typing import IO, Any, NamedTuple
 
 import numpy as np
 
 from ..._util.errors import InputError, Note
-from ..._util.extras import extra
 from ..._util.memory import available_memory
 from ..._util.text import printable
 from ..arrays import Array
@@ -128,7 +128,7 @@ def _parse(
     request: Request, encoding: str, layout: _Layout, keep: list[int], as_text: list[int], of_row: float
 ) -> tuple[TableContent, Array, int]:
     """The table, its rows and how many there are: parsed in one pass, and once more only for codes such as 007."""
-    pandas = extra("pandas", group="tables", what="Reading CSV files")
+    pandas = import_module("pandas")  # which takes longer than reading a small file
     names = layout.names
     options: dict[str, Any] = {
         "sep": layout.separator,

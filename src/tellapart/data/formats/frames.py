@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -87,7 +88,7 @@ def show_names(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _narwhals() -> Any:
-    return extra("narwhals", group="tables", what="Reading DataFrames")
+    return import_module("narwhals")
 
 
 def _as_narwhals(narwhals: Any, data: Any, label: str) -> Any:

@@ -3,7 +3,8 @@
 ``{power-table} reporting`` shows all problems of a group; ``{power-choice}`` for each kind of difference the test that
 saw most; ``{planted-table}`` what `compare` names where changes were planted; ``{promises-table}`` how often promises
 are broken in simulations; ``{dials-table}`` the power of other combinations of the families; ``{speed-table}`` what
-calls take.
+calls take; ``{files-table}`` time and memory of rows in files, and of more rows at the same rate; ``{bins-table}`` the
+power of permuted bins and rows.
 """
 
 from __future__ import annotations
@@ -16,9 +17,12 @@ from typing import Any
 from docutils import nodes
 from docutils.parsers.rst import Directive
 
-POWER, PLANTED, PROMISES, DIALS, SPEED = (
-    Path(__file__).parents[1] / f"{name}.json" for name in ("power", "planted", "promises", "dials", "speed")
+POWER, PLANTED, PROMISES, DIALS, SPEED, FILES, BINS = (
+    Path(__file__).parents[1] / f"{name}.json"
+    for name in ("power", "planted", "promises", "dials", "speed", "files", "bins")
 )
+#: Rows for which times are extrapolated, and dollars for an hour of a core.
+MORE, DOLLARS = (10**8, 10**9), 0.05
 Cells = dict[tuple[str, int, int], dict[str, Any]]
 
 
@@ -169,6 +173,46 @@ class SpeedTable(Directive):
         return [table(header, rows, "numbers")]
 
 
+class FilesTable(Directive):
+    """CPU time and memory of `two_sample_test` on files, and what more rows take at the rate of the most rows."""
+
+    def run(self) -> list[nodes.Node]:
+        """The table."""
+        tests = json.loads(FILES.read_text(encoding="utf-8"))["tests"]
+        header = ["rows", "file", "size", "CPU time", "peak memory", "dollars"]
+        rows: list[tuple[list[str], set[int]]] = []
+        last: dict[str, tuple[int, dict[str, Any]]] = {}
+        for count in sorted(map(int, tests)):
+            for name, one in tests[str(count)].items():
+                last[name] = count, one
+                cells = [f"{one['CPU seconds']:.0f} s", f"{one['peak MB']} MB", ""]
+                rows.append(([f"{count:,}", name, f"{one['file GB']:.2f} GB", *cells], set()))
+        for count in MORE:
+            for name, (measured, one) in last.items():
+                hours, size = one["CPU seconds"] / measured * count / 3600, one["file GB"] / measured * count
+                cells = [f"{hours:.1f} hours", "", f"{hours * DOLLARS:.2f}"]
+                rows.append(([f"{count:,}", name, f"{size:,.0f} GB", *cells], set()))
+        return [table(header, rows, "numbers")]
+
+
+class BinsTable(Directive):
+    """Power of the tests that permute bins and rows, on the same data."""
+
+    def run(self) -> list[nodes.Node]:
+        """The table."""
+        header = ["problem", "runs", "bins", "rows", "difference ± standard error"]
+        rows: list[tuple[list[str], set[int]]] = []
+        for name, found in json.loads(BINS.read_text(encoding="utf-8")).items():
+            reject = [[p <= 0.05 for p in found[kind]] for kind in ("bins", "rows")]
+            n = min(map(len, reject))
+            apart = [a - b for a, b in zip(*reject, strict=True)]
+            mean = sum(apart) / n
+            error = (sum((value - mean) ** 2 for value in apart) / n / n) ** 0.5
+            powers = [f"{sum(kind) / n:.3f}" for kind in reject]
+            rows.append(([name, str(n), *powers, f"{mean:+.3f} ± {error:.3f}"], set()))
+        return [table(header, rows, "numbers")]
+
+
 def setup(app: Any) -> dict[str, Any]:
     """Add the directives."""
     app.add_directive("power-table", PowerTable)
@@ -177,4 +221,6 @@ def setup(app: Any) -> dict[str, Any]:
     app.add_directive("promises-table", PromisesTable)
     app.add_directive("dials-table", DialsTable)
     app.add_directive("speed-table", SpeedTable)
+    app.add_directive("files-table", FilesTable)
+    app.add_directive("bins-table", BinsTable)
     return {"version": "1", "parallel_read_safe": True}

@@ -24,8 +24,9 @@ from PIL import Image
 from safetensors.torch import save_file
 from torch.utils.data import DataLoader, TensorDataset
 
-from tellapart.data import as_sample
+from tellapart.data import as_sample, spill
 from tellapart.data.content import Images, TableContent
+from tellapart.data.formats import delimited, parquet
 
 VALUES = np.random.default_rng(0).normal(size=(40, 3))
 OTHERS = np.random.default_rng(1).normal(size=(30, 3))
@@ -176,3 +177,10 @@ def numbers_of(source: Any) -> np.ndarray:
         if isinstance(content, TableContent)
         else content.values
     )
+
+
+def keep_in_files(patch: Any, rows: int = 7) -> None:
+    """From now on, tables of files are read in portions of a few rows, and kept in files, as if they were large."""
+    patch.setattr(spill, "MANY_BYTES", -1)
+    patch.setattr(parquet, "_BATCH", rows)
+    patch.setattr(delimited, "_step", lambda options, most: rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 Report: TypeAlias = Callable[[int, int], None]
 #: True, False, None (a bar on a terminal and in a notebook), or a function of what is done and what there is to do.
@@ -18,9 +18,36 @@ def progress_bar(wish: ProgressLike, title: str) -> Iterator[Report | None]:
     if callable(wish):
         yield wish
         return
-    if wish is False or (wish is None and not (sys.stderr.isatty() or in_notebook())):
+    if not _has_bar(wish):
         yield None
         return
+    form = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
+    with _bar(wish, total=1.0, desc=title, bar_format=form) as bar:
+
+        def report(done: int, total: int) -> None:
+            bar.update(done / total - bar.n)
+
+        yield report
+
+
+@contextmanager
+def reading_bar(wish: ProgressLike, title: str, rows: int) -> Iterator[Callable[[int], None]]:
+    """Return a function that is told how many more of ``rows`` rows have been read: the bar has their rate.
+
+    A function of the caller is not told: its progress is that of the computation.
+    """
+    if callable(wish) or not _has_bar(wish):
+        yield lambda count: None
+        return
+    with _bar(wish, total=rows, desc=f"Reading {title}", unit=" rows", unit_scale=True) as bar:
+        yield bar.update
+
+
+def _has_bar(wish: ProgressLike) -> bool:
+    return wish is True or (wish is None and (sys.stderr.isatty() or in_notebook()))
+
+
+def _bar(wish: ProgressLike, **options: Any) -> Any:
     import warnings
 
     with warnings.catch_warnings():
@@ -29,13 +56,7 @@ def progress_bar(wish: ProgressLike, title: str) -> Iterator[Report | None]:
         from tqdm.auto import tqdm
 
     # Work that is over at once needs no bar.
-    form = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
-    with tqdm(total=1.0, desc=title, delay=0 if wish else 0.5, leave=False, bar_format=form) as bar:
-
-        def report(done: int, total: int) -> None:
-            bar.update(done / total - bar.n)
-
-        yield report
+    return tqdm(delay=0 if wish else 0.5, leave=False, **options)
 
 
 def in_notebook() -> bool:

@@ -150,7 +150,7 @@ def compare(
         features=features,
         rng=seed_of(rng),
         max_memory=max_memory,
-    )
+    ).showing(progress)
     with computing(max_memory, cluster, progress, threads, title="compare") as compute:
         request = ComparisonOptions(
             X,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from decimal import Decimal
 from numbers import Real
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, cast
 
 import numpy as np
 
@@ -45,6 +45,42 @@ class ColumnValues:
     is_date: bool = False
 
 
+class FileValues(Protocol):
+    """The values of a column in a file."""
+
+    def read(self) -> Array:
+        """The values: mapped into memory, which ends with the array."""
+
+    def beside(self, values: Array) -> FileValues:
+        """Other values, written to the same file."""
+
+
+class _Mapped(np.ndarray[Any, Any]):
+    """An array in a file that knows where it came from, so that a column that is made with it has it there too."""
+
+    origin: FileValues | None = None
+
+
+class _Values:
+    """The attribute `TableColumn.values`.
+
+    Values in a file are mapped each time that they are asked for: then what was looked at does not stay in memory.
+    """
+
+    def __get__(self, column: TableColumn | None, owner: type | None = None) -> Array:
+        if column is None:
+            raise AttributeError("values have no default")
+        held: Array | FileValues = vars(column)["values"]
+        if isinstance(held, np.ndarray):
+            return held
+        mapped = held.read().view(_Mapped)
+        mapped.origin = held
+        return mapped
+
+    def __set__(self, column: TableColumn, values: Any) -> None:
+        vars(column)["values"] = getattr(values, "origin", None) or values  # what is mapped, as it is in the file
+
+
 @dataclass(frozen=True, eq=False)
 class TableColumn:
     """A column of one kind.
@@ -75,7 +111,7 @@ class TableColumn:
 
     name: str
     kind: ColumnKind
-    values: Array
+    values: Array = _Values()  # type: ignore[assignment]
     levels: tuple[str, ...] = ()
     categorical: bool = False
     single: bool = False
@@ -89,6 +125,11 @@ class TableColumn:
         return len(self.values)
 
     @property
+    def in_file(self) -> bool:
+        """Whether the values are in a file."""
+        return not isinstance(vars(self)["values"], np.ndarray)
+
+    @property
     def missing(self) -> Array:
         """Which values are missing."""
         return self.values < 0 if self.kind == "text" else np.isnan(self.values)
@@ -98,15 +139,24 @@ class TableColumn:
         """How it was read, as a sentence."""
         return Note("column-reading", f"{self.name!r} is {self.remark}.")
 
+    def with_values(self, values: Array | FileValues, levels: tuple[str, ...] = ()) -> TableColumn:
+        """The same column with other values and texts."""
+        return replace(self, values=cast("Array", values), levels=levels or self.levels, texts=None)
+
     def take(self, rows: Array) -> TableColumn:
         """Some of the rows."""
-        return replace(self, values=self.values[rows], texts=None if self.texts is None else self.texts.take(rows))
+        texts = None if self.texts is None else self.texts.take(rows)
+        return replace(self, values=self.keep(self.values[rows]), texts=texts)
+
+    def keep(self, values: Array) -> Array:
+        """Values that are computed from those of this column, in a file if these are."""
+        return cast("Array", vars(self)["values"].beside(values)) if self.in_file else values
 
     def rounded(self, precision: int) -> TableColumn:
         """The same column with numbers in the precision of another; see `round_array`."""
         if self.kind != "number" or precision >= self.precision:
             return self
-        return replace(self, values=round_array(self.values, precision), precision=precision)
+        return replace(self, values=self.keep(round_array(self.values, precision)), precision=precision)
 
     def shown_values(self) -> ColumnValues:
         """The values as the user knows them."""
@@ -142,8 +192,8 @@ class TableColumn:
     def as_kind(self, kind: ColumnKind) -> TableColumn:
         """The same column as another kind, for a column with no value at all, or with yes and no as 1 and 0."""
         if kind == "text":
-            return replace(self, kind=kind, values=np.full(len(self), -1, np.int32), texts=None)
-        values = np.full(len(self), np.nan) if self.kind == "text" else self.values
+            return replace(self, kind=kind, values=self.keep(np.full(len(self), -1, np.int32)), texts=None)
+        values = self.keep(np.full(len(self), np.nan)) if self.kind == "text" else self.values
         return replace(self, kind=kind, values=values, levels=())
 
 
@@ -203,11 +253,11 @@ def concatenate_columns(parts: Sequence[TableColumn]) -> TableColumn:
     if len(parts) == 1:
         return parts[0]
     if parts[0].kind != "text":
-        return replace(parts[0], values=np.concatenate([part.values for part in parts]), texts=None)
+        return parts[0].with_values(parts[0].keep(np.concatenate([part.values for part in parts])))
     levels = tuple(dict.fromkeys(level for part in parts for level in part.levels))
     place = {level: k for k, level in enumerate(levels)}
     codes = [np.array([*(place[level] for level in part.levels), -1], np.int32)[part.values] for part in parts]
-    return replace(parts[0], values=np.concatenate(codes), levels=levels)
+    return replace(parts[0], values=parts[0].keep(np.concatenate(codes)), levels=levels)
 
 
 def _unreadable(name: str, label: str, what: str) -> InputTypeError:

@@ -16,8 +16,10 @@ from .limits import check_memory
 from .names import unique_names
 from .sample import Kind, Sample, float_array, positions
 from .scaling import Levels, Numbers, split_rows
+from .spill import RowWriter
 
 if TYPE_CHECKING:
+    from .lazy import Lazy
     from .source import Source
 
 #: Whether columns are brought to one scale: those of tables, always, or never.
@@ -128,15 +130,34 @@ class Encoding:
             columns=...,
         )
         values = np.empty((len(source), width), self.dtype)
-        writers = self._writers(source)
-        for rows in split_rows(np.arange(len(source)), max(1, _BLOCK // max(1, width))):
-            block, start = values[rows[0] : rows[-1] + 1], 0
-            for part, write in zip(self.parts, writers, strict=True):
-                write(rows, block[:, start : start + part.width])
-                start += part.width
+        for rows, write in self._blocks(source):
+            write(values[rows])
         return Sample(
             values, self.names, kind=self.kind, columns=self.columns, image_shape=self.image_shape, shown=source
         )
+
+    def encode_to_file(self, source: Source) -> Lazy:
+        """The same numbers in a temporary file."""
+        width = sum(part.width for part in self.parts)
+        writer = RowWriter((len(source), width), self.dtype, source.label)
+        for rows, write in self._blocks(source):
+            block = np.empty((rows.stop - rows.start, width), self.dtype)
+            write(block)
+            writer.append(block)
+        return writer.close()
+
+    def _blocks(self, source: Source) -> Iterator[tuple[slice, Callable[[Array], None]]]:
+        """Blocks of rows, each with a function that writes its numbers."""
+        writers, width = self._writers(source), sum(part.width for part in self.parts)
+        for rows in split_rows(np.arange(len(source)), max(1, _BLOCK // max(1, width))):
+
+            def write_block(block: Array, rows: Array = rows) -> None:
+                start = 0
+                for part, write in zip(self.parts, writers, strict=True):
+                    write(rows, block[:, start : start + part.width])
+                    start += part.width
+
+            yield slice(int(rows[0]), int(rows[-1]) + 1), write_block
 
     @classmethod
     def fit_columns(
@@ -222,8 +243,9 @@ class Encoding:
     @staticmethod
     def _column_writer(part: Numbers | Levels, column: Any) -> Callable[[Array, Array], None]:
         if isinstance(part, Numbers):
-            values = column.values if column.kind != "text" else column.as_kind("number").values
-            return lambda rows, out: part.write(values[rows][:, None], out)
+            numbers = column if column.kind != "text" else column.as_kind("number")
+            # Of a column in a file, values are asked for block by block, so that it is not in memory.
+            return lambda rows, out: part.write(numbers.values[rows][:, None], out)
         column = column if column.kind == "text" else column.as_kind("text")
         lookup = part.lookup(column)
         return lambda rows, out: part.write(lookup[column.values[rows]], out)

@@ -5,7 +5,7 @@ A column with other values is named with what is wrong; a row, where the place i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -79,9 +79,9 @@ def check_finite(array: Array, name: str, *, allow_nan: bool = False, advice: st
             )
 
 
-def check_columns(columns: dict[str, Array], label: str) -> None:
+def check_columns(columns: Iterable[tuple[str, Array]], label: str) -> None:
     """Raise `InputError` that names the columns with infinite or too large values; others may be missing."""
-    largest = {name: float(np.nanmax(np.abs(values), initial=0.0)) for name, values in columns.items()}
+    largest = {name: float(np.nanmax(np.abs(values), initial=0.0)) for name, values in columns}
     infinite = [name for name, value in largest.items() if value == np.inf]
     large = [name for name, value in largest.items() if value > LARGEST]
     if infinite:

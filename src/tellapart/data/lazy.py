@@ -58,6 +58,8 @@ class Lazy:
     device: Any = "cpu"
     #: Whether all rows are in memory, and only their order is new.
     in_memory = False
+    #: Whether other processes can read the rows from their files.
+    travels = True
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -86,6 +88,7 @@ class Stored(Lazy):
         self.store, self.label, self.precision = store, label, precision
         self.shape = store.shape if len(store.shape) > 1 else (*store.shape, 1)
         self.dtype = dtype or float_array(np.empty(0, store.dtype), label).dtype
+        self.travels = getattr(store, "travels", True)
 
     def astype(self, dtype: np.dtype[Any]) -> Stored:
         """The same rows in another float type."""
@@ -126,6 +129,7 @@ class Reindexed(Lazy):
         self.shape = (len(order), *parts[0].shape[1:])
         self.dtype, self.device = parts[0].dtype, getattr(parts[0], "device", "cpu")
         self.in_memory = all(map(in_memory, parts))
+        self.travels = all(isinstance(part, Lazy) and part.travels for part in parts)
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"parts": tuple(map(compact, self.parts))}

@@ -119,6 +119,8 @@ class OpenedSamples:
                     "too-few-rows", f"{source.label} needs at least {self.min_rows} rows, but has {len(source)}."
                 )
         encoding: Encoding | None = None
+        if self.standardise is None and not self.shown and any(source.content.in_file for source in self.sources):
+            return self._encode_to_files(self.fit_encoding(fit_rows))
         if self.standardise is None or self.shown:
             encoding = self.fit_encoding(fit_rows)
             encoded = [encoding.encode(source) for source in self.sources]
@@ -143,6 +145,26 @@ class OpenedSamples:
             self.labels,
             self.notices,
             tuple(replace(sample, values=part[:]) for sample, part in zip(encoded, values, strict=True)),
+            self.sources,
+            encoding,
+        )
+
+    def _encode_to_files(self, encoding: Encoding) -> Samples:
+        """Samples of tables that are kept in files, which stay there as numbers."""
+        values = [encoding.encode_to_file(source) for source in self.sources]
+        kinds = {column.name: column.kind for column in self.sources[0].content.columns}
+        check_alike(values, [location.name for location in self.located], self.min_rows)
+        return Samples(
+            tuple(values),
+            encoded_variables(encoding, kinds),
+            None,
+            tuple(source.numbers for source in self.sources),
+            self.names,
+            self.notes,
+            encoding.kind,
+            self.labels,
+            self.notices,
+            (),
             self.sources,
             encoding,
         )

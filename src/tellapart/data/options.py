@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from .._util.errors import InputError, InputTypeError
 from .._util.memory import memory_budget
+from .._util.progress import ProgressLike
 from .._util.rng import RNG, seed_of
 from .content.images import check_shape, check_size
 from .limits import check_count
@@ -22,7 +23,8 @@ Missing: TypeAlias = Literal["error", "indicator", "drop"]
 class ReadOptions:
     """The options of `read`, checked; ``seed`` stands for ``rng`` and ``max_memory`` is in bytes.
 
-    ``texts`` are columns of a file of text that stay text, to be read together with those of other samples.
+    ``texts`` are columns of a file of text that stay text, to be read together with those of other samples. Large files
+    show their ``progress``.
     """
 
     columns: tuple[str, ...] | None = None
@@ -36,6 +38,7 @@ class ReadOptions:
     seed: int = 0
     max_memory: int | None = None
     texts: tuple[str, ...] = ()
+    progress: ProgressLike = False
 
     @property
     def given(self) -> list[str]:
@@ -58,6 +61,10 @@ class ReadOptions:
     def by_features(self) -> bool:
         """Whether a function of the rows is compared instead of the rows."""
         return self.features is not None
+
+    def showing(self, progress: ProgressLike) -> ReadOptions:
+        """The options that show the progress of reading."""
+        return replace(self, progress=progress)
 
     def with_labels(self, columns: Collection[str]) -> ReadOptions:
         """The options that also read columns of labels."""

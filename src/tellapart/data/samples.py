@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -93,6 +93,21 @@ class Samples:
     encoded: tuple[Sample, ...] = ()
     sources: tuple[Source, ...] = ()
     encoding: Encoding | None = None
+
+    def choose(self, places: Sequence[int]) -> Samples:
+        """Some of the samples."""
+
+        def some(values: tuple[Any, ...]) -> tuple[Any, ...]:
+            return tuple(values[place] for place in places) if len(values) == len(self.points) else ()
+
+        return replace(
+            self,
+            points=some(self.points),
+            names=some(self.names),
+            numbers=some(self.numbers),
+            encoded=some(self.encoded),
+            sources=some(self.sources),
+        )
 
     @property
     def sizes(self) -> tuple[int, ...]:

@@ -145,7 +145,7 @@ class Schema:
         images = encoding.kind == "images"
         if not images:
             encoding = _open_ended(encoding, options.missing == "indicator")
-        points = encoding.encode(source).values
+        points: Points = encoding.encode_to_file(source) if source.content.in_file else encoding.encode(source).values
         columns = source.content.columns
         kinds = {column.name: column.kind for column in columns}
         texts = {c.name: tuple(sorted(c.used_levels()))[:REMEMBERED] for c in columns if c.kind == "text"}

@@ -101,6 +101,8 @@ def open_by_labels(data: Any, labels: Any, options: ReadOptions, given: Mapping[
         notes=notes,
         labels=taken,
         encoded=tuple(sample.take(part) for sample in samples.encoded for part in parts),
+        # Those of numbers in memory are shown by the sources that these were made of.
+        sources=() if samples.encoded else tuple(source.take(part) for source in samples.sources for part in parts),
     )
 
 

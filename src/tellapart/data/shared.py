@@ -156,11 +156,11 @@ def note_shared(
     origins, names, so
         As in `describe_shared`, for each sample.
     points
-        The rows. Those that stay in their files are not read.
+        The rows. Those that stay in their own files are not read.
     with_first
         Compare the first sample with each other one only.
     """
-    hashes = [None if isinstance(part, Lazy) else hash_blocks(part) for part in points]
+    hashes = [None if isinstance(part, Lazy) and part.travels else hash_blocks(part) for part in points]
     notes = []
     for i, j in combinations(range(len(points)), 2):
         if i and with_first:

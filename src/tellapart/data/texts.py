@@ -208,6 +208,7 @@ def _take_values(column: TableColumn, reading: _Reading, label: str) -> TableCol
         gaps = f"read as {reading.kind}s, with {words} as missing"
         remark = f"{gaps}, and {remark}" if remark else gaps
     values = np.array([*(reading.values.get(level, np.nan) for level in column.levels), np.nan])[column.values]
+    values = column.keep(values)
     single = reading.kind == "boolean"
     return TableColumn(
         column.name,

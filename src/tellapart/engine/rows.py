@@ -15,7 +15,7 @@ import numpy as np
 
 from .._util.errors import InputMemoryError
 from ..data import Points
-from ..data.lazy import Reindexed, in_memory
+from ..data.lazy import Lazy, Reindexed
 from .compute import Compute
 from .executors import branches, tree
 
@@ -246,7 +246,7 @@ class RowJob:
 
 def _divide(points: Points | Array, rows: slice) -> tuple[Array | None, Points | Array]:
     """What some rows need that others do not, and what all of them need."""
-    if isinstance(points, np.ndarray) or in_memory(points):
+    if not isinstance(points, Lazy) or points.in_memory or not points.travels:
         return as_matrix(points[rows]), as_matrix(points[:0]).copy()
     if isinstance(points, Reindexed):
         return points.order[rows], Reindexed(points.parts, points.order[:0])

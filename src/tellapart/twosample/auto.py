@@ -85,8 +85,8 @@ def two_sample_test(
     Parameters
     ----------
     X, Y
-        The samples, with at least 2 rows each: anything that `tellapart.data` reads. Rows of .npy and zarr files and of
-        Dask arrays are read block by block, and may be larger than memory.
+        The samples, with at least 2 rows each: anything that `tellapart.data` reads. Rows of .npy, zarr, Parquet and
+        CSV files and of Dask arrays are read block by block, and may be larger than memory.
     permutations
         The number of random permutations. If there are fewer distinct ones, all of them are used instead.
     groups
@@ -155,7 +155,9 @@ def two_sample_test(
     """
     start = time.perf_counter()
     seed = seed_of(rng)
-    options = check_reading({"features": features, "rng": seed, "max_memory": max_memory, **reading}, two_sample_test)
+    options = check_reading(
+        {"features": features, "rng": seed, "max_memory": max_memory, **reading}, two_sample_test
+    ).showing(progress)
     check_draws(permutations)
     named = {"groups": groups, "strata": strata}
     paired, keep, given = check_paired(paired), check_keep(keep_columns), as_kernels(kernels)
@@ -217,7 +219,9 @@ def k_sample_test(
     """
     start = time.perf_counter()
     seed = seed_of(rng)
-    options = check_reading({"features": features, "rng": seed, "max_memory": max_memory, **reading}, k_sample_test)
+    options = check_reading(
+        {"features": features, "rng": seed, "max_memory": max_memory, **reading}, k_sample_test
+    ).showing(progress)
     check_draws(permutations)
     named = {"groups": groups, "strata": strata}
     keep, given = check_keep(keep_columns), as_kernels(kernels)
@@ -264,13 +268,7 @@ def _test_pairs(
     rows = np.split(np.arange(ends[-1]), ends[:-1])
     for i, j in combinations(range(len(samples.points)), 2):
         names = samples.names[i], samples.names[j]
-        pair = replace(
-            samples,
-            points=(samples.points[i], samples.points[j]),
-            names=names,
-            numbers=(samples.numbers[i], samples.numbers[j]),
-            encoded=(samples.encoded[i], samples.encoded[j]) if len(samples.encoded) == len(samples.points) else (),
-        )
+        pair = samples.choose((i, j))
         part = design.take(np.concatenate([rows[i], rows[j]])).effective
         try:
             tests.append(run_two_sample_test(pair, part, permutations, kernels, seed, compute, time.perf_counter()))

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..data import Points
+from ..data.sample import Display
 from ..data.samples import Samples, Variable
 from ..engine import Compute
 from ..engine.rows import Size, sum_rows, take_matrix
@@ -226,7 +227,11 @@ def _typical_row(samples: Samples, sample: int, position: int) -> TypicalRow:
     row = position if numbers is None else int(numbers[position])
     if samples.image_shape is not None or len(samples.variables) > _VALUES:
         return TypicalRow(sample, row)
-    shown = samples.encoded[sample].shown if len(samples.encoded) == len(samples.points) else None
+    shown: Display | None = None
+    if len(samples.encoded) == len(samples.points):
+        shown = samples.encoded[sample].shown
+    elif len(samples.sources) == len(samples.points):
+        shown = samples.sources[sample]
     if shown is not None and shown.kind != "images":
         return TypicalRow(sample, row, dict(zip(shown.columns, list(shown.row(position)), strict=True)))
     values = take_matrix(samples.points[sample], np.array([position]))[0]

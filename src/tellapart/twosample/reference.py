@@ -127,7 +127,9 @@ class Reference:
         """
         seed = seed_of(rng)
         check_count(max_kept_rows, "max_kept_rows")
-        options = check_reading({"features": features, "rng": seed, "max_memory": max_memory, **reading}, cls.fit)
+        options = check_reading(
+            {"features": features, "rng": seed, "max_memory": max_memory, **reading}, cls.fit
+        ).showing(progress)
         if hasattr(features, "fit_texts"):
             # Rows that batches are compared with must not decide on columns, and a file would need these.
             raise InputError(

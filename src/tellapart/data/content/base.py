@@ -34,6 +34,9 @@ class Content(ABC):
     #: The columns of a table, with their types; empty for everything else.
     columns: tuple[TableColumn, ...] = ()
 
+    #: Whether values are in a temporary file, because they are many.
+    in_file = False
+
     @property
     @abstractmethod
     def kind(self) -> Kind:

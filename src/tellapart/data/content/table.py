@@ -37,6 +37,11 @@ class TableContent(Content):
         return "table"
 
     @property
+    def in_file(self) -> bool:  # type: ignore[override]
+        """Whether a column is in a temporary file."""
+        return any(column.in_file for column in self.columns)
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The names of the columns."""
         return tuple(column.name for column in self.columns)
@@ -49,7 +54,9 @@ class TableContent(Content):
     @property
     def missing(self) -> Array:
         """Which rows miss a value."""
-        found: Array = np.logical_or.reduce([column.missing for column in self.columns])
+        found = np.zeros(len(self), bool)
+        for column in self.columns:
+            found |= column.missing
         return found
 
     @property
@@ -92,20 +99,19 @@ class TableContent(Content):
 
     def validate(self, label: str, missing: Missing) -> Array | None:
         """Raise `InputError` if values are infinite or too large, or missing where none may be."""
-        check_columns({c.name: c.values for c in self.columns if c.kind == "number"}, label)
+        check_columns(((c.name, c.values) for c in self.columns if c.kind == "number"), label)
         if missing == "error":
             self._check_missing(label)
         return self.missing if missing == "drop" else None
 
     def _check_missing(self, label: str) -> None:
-        missing = {column.name: column.missing for column in self.columns}
-        absent = _absent_vectors(missing)
+        missing = {column.name: gap for column in self.columns if (gap := column.missing).any()}
+        absent = _absent_vectors(self.names, missing)
         found = (
             f"{absent[name]!r} (no vector in {int(gap.sum())} of {len(self)} rows)"
             if name in absent
             else f"{name!r} ({int(gap.sum())} of {len(self)})"
             for name, gap in missing.items()
-            if gap.any()
         )
         gaps = list(dict.fromkeys(found))
         if gaps:
@@ -179,7 +185,7 @@ class TableContent(Content):
     def to_single(self, which: Sequence[bool]) -> TableContent:
         """Columns of numbers rounded to single precision, where ``which`` says so."""
         columns = [
-            replace(column, values=to_single(column.values))
+            replace(column, values=column.keep(to_single(column.values)))
             if single and not column.single and column.kind == "number"
             else column
             for column, single in zip(self.columns, which, strict=True)
@@ -191,11 +197,12 @@ class TableContent(Content):
         return hash_columns(self.columns)
 
 
-def _absent_vectors(missing: dict[str, Array]) -> dict[str, str]:
-    """The vector of each number, for vectors that are missing as a whole or not at all."""
+def _absent_vectors(names: Sequence[str], missing: dict[str, Array]) -> dict[str, str]:
+    """The vector of each number, for vectors that are missing as a whole or not at all; ``missing`` has no other."""
     found: dict[str, str] = {}
-    for vector, length in vector_lengths(missing).items():
-        names = [f"{vector}[{k}]" for k in range(length)]
-        if length > 1 and all(np.array_equal(missing[names[0]], missing[name]) for name in names):
-            found |= dict.fromkeys(names, vector)
+    for vector, length in vector_lengths(names).items():
+        places = [f"{vector}[{k}]" for k in range(length)]
+        gaps = [missing[place] for place in places if place in missing]
+        if 1 < length == len(gaps) and all(np.array_equal(gaps[0], gap) for gap in gaps):
+            found |= dict.fromkeys(places, vector)
     return found

@@ -17,6 +17,7 @@ import numpy as np
 
 from ..._util.errors import InputError, Note
 from ..._util.memory import available_memory
+from ..._util.progress import reading_bar
 from ..._util.text import printable
 from ..arrays import Array
 from ..columns import column_from_array
@@ -24,11 +25,23 @@ from ..content import TableContent
 from ..names import select_columns, unique_names
 from ..profile import is_row_number
 from ..sampling import sample_stream
+from ..spill import TableWriter, is_large
 from ..texts import read_columns
 from .base import FileFormat, Opened, Request
-from .frames import show_names, table_from_frame
+from .frames import show_name, show_names, table_from_frame
 from .plain_numbers import read_plain_numbers
-from .text import HEAD, LATIN_NOTE, BoundedStream, decode_head, is_zipped, measure_text, open_bytes, read_head
+from .text import (
+    HEAD,
+    LATIN_NOTE,
+    BoundedStream,
+    count_lines,
+    decode_head,
+    is_zipped,
+    measure_text,
+    open_bytes,
+    read_head,
+    text_size,
+)
 
 #: Memory that a cell takes while it is read, beside its text (as measured).
 _BYTES_PER_CELL = 24
@@ -88,17 +101,24 @@ def _read(request: Request, start: bytes, encoding: str) -> Opened:
     keep = select_columns(names, request.label, request.options.columns, request.options.drop)
     as_text = [k for k in keep if printable(names[k]) in request.options.texts]
     of_row = len(head.encode()) / max(1, head.count("\n")) + _BYTES_PER_CELL * len(keep)
+    large = False
     if max_rows is None:
         # Cells of each byte, as far as the first part of the file tells.
         cells = (head.count(layout.separator) + head.count("\n")) / len(head) * len(keep) / len(names)
-        measure_text(request, 1 + _BYTES_PER_CELL * cells)
+        need = 1 + _BYTES_PER_CELL * cells
+        distinct = len({show_name(names[k]) for k in keep}) == len(keep)
+        large = distinct and is_large(text_size(request.data) * need, request.options.max_memory)
+        if not large:
+            measure_text(request, need)
     else:
         # No more than the whole file takes, whose first line may be unlike the others.
         whole = math.inf if is_zipped(request.data) else request.data.stat().st_size * (1.0 + _BYTES_PER_CELL)
         request.check_memory(min(max_rows * of_row, whole), "Give a smaller {max_rows}.", max_rows=...)
-    table = _read_plain(head, layout, keep, request.label) if max_rows is None and len(start) < HEAD else None
+    table = (
+        _read_plain(head, layout, keep, request.label) if max_rows is None and len(start) < HEAD and not large else None
+    )
     if table is None or as_text:
-        table, numbers, total = _parse(request, encoding, layout, keep, as_text, of_row)
+        table, numbers, total = _parse(request, encoding, layout, keep, as_text, of_row, large)
     else:
         numbers, total = np.arange(len(table)), len(table)
     if layout.decimal == ",":  # which `texts` cannot know
@@ -125,7 +145,7 @@ def _read_plain(head: str, layout: _Layout, keep: list[int], label: str) -> Tabl
 
 
 def _parse(
-    request: Request, encoding: str, layout: _Layout, keep: list[int], as_text: list[int], of_row: float
+    request: Request, encoding: str, layout: _Layout, keep: list[int], as_text: list[int], of_row: float, large: bool
 ) -> tuple[TableContent, Array, int]:
     """The table, its rows and how many there are: parsed in one pass, and once more only for codes such as 007."""
     pandas = import_module("pandas")  # which takes longer than reading a small file
@@ -142,17 +162,20 @@ def _parse(
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pandas.errors.ParserWarning)
-            if request.options.max_rows is None:
+            if large:
+                table = _read_large(pandas, request, of_row, options, as_text, encoding, layout)
+                numbers, total = np.arange(len(table)), len(table)
+            elif request.options.max_rows is None:
                 frame = _read_all(pandas, request, options, as_text, encoding, layout)
-                numbers, total = np.arange(len(frame)), len(frame)
+                table, numbers, total = _make_table(frame, names, request.label), np.arange(len(frame)), len(frame)
             else:
                 frame, numbers, total = _read_some(pandas, request, of_row, options, encoding, layout)
+                table = _make_table(frame, names, request.label)
     except (pandas.errors.ParserError, pandas.errors.ParserWarning) as error:
         reason = re.sub(r"^.*C error: ", "", str(error).strip().splitlines()[0]).rstrip(".")
         reason = re.sub(r"(?<=line )\d+", lambda match: str(int(match[0]) + layout.header), reason)
         raise InputError("irregular-table", f"{request.label} is not a regular table: {reason}.") from None
-    frame.columns = [names[k] for k in frame.columns]
-    return table_from_frame(frame, request.label), numbers, total
+    return table, numbers, total
 
 
 class _Rows:
@@ -201,11 +224,8 @@ def _read_all(
     pandas: Any, request: Request, options: dict[str, Any], as_text: list[int], encoding: str, layout: _Layout
 ) -> Any:
     """All rows: numbers as the parser reads them, in columns of nothing else, and texts."""
-    # Since pandas 3.1 each number is the float nearest to it; before, on request.
-    old = tuple(map(int, pandas.__version__.split(".")[:2])) < (3, 1)
-    typed = {"float_precision": "round_trip"} if old else {}
     with _open_rows(request, encoding, layout) as rows:
-        frame = pandas.read_csv(rows, **_EMPTY, **typed, low_memory=False, dtype=dict.fromkeys(as_text, str), **options)
+        frame = pandas.read_csv(rows, **_EMPTY, **_typed(pandas), dtype=dict.fromkeys(as_text, str), **options)
     doubtful = _find_doubtful(frame, rows.has_leading_zero)
     if doubtful:
         with _open_rows(request, encoding, layout) as rows:
@@ -216,12 +236,71 @@ def _read_all(
     return frame
 
 
+def _typed(pandas: Any) -> dict[str, Any]:
+    """Options with which each number is the float nearest to it; since pandas 3.1 that is so by default."""
+    old = tuple(map(int, pandas.__version__.split(".")[:2])) < (3, 1)
+    return {"low_memory": False, **({"float_precision": "round_trip"} if old else {})}
+
+
+def _make_table(frame: Any, names: tuple[str, ...], label: str) -> TableContent:
+    """A table of a frame whose columns are called by their positions."""
+    frame.columns = [names[k] for k in frame.columns]
+    return table_from_frame(frame, label)
+
+
+def _read_large(
+    pandas: Any,
+    request: Request,
+    of_row: float,
+    options: dict[str, Any],
+    as_text: list[int],
+    encoding: str,
+    layout: _Layout,
+) -> TableContent:
+    """`_read_all` of a large file: in portions, whose columns are kept in a temporary file."""
+    most, columns = _portion(request), options["usecols"] or options["names"]
+    looks = {k: _Look() for k in columns}
+    lines = count_lines(request.data) + 1
+    parsed, written = TableWriter(lines, request.label), TableWriter(lines, request.label)
+    has_zeros = False
+
+    def portions(**others: Any) -> Iterator[Any]:
+        nonlocal has_zeros
+        with (
+            _open_rows(request, encoding, layout, most) as rows,
+            pandas.read_csv(rows, **_EMPTY, chunksize=_step(options, most / 4 / of_row), **options | others) as reader,
+            reading_bar(request.options.progress, request.label, lines) as advance,
+        ):
+            for frame in reader:
+                has_zeros |= rows.has_leading_zero
+                yield frame
+                rows.start_portion()
+                advance(len(frame))
+
+    for frame in portions(**_typed(pandas), dtype=dict.fromkeys(as_text, str)):
+        for k in columns:
+            looks[k].add(frame[k].to_numpy())
+        pure = [k for k in columns if looks[k].is_pure]
+        parsed.append(_make_table(frame[pure], layout.names, request.label).columns)
+    texts = [k for k in columns if not looks[k].is_pure]
+    doubtful = [k for k in columns if looks[k].is_doubtful(has_zeros)]
+    again = sorted(texts + doubtful)
+    if again:
+        for frame in portions(usecols=again, dtype=str):
+            texts += [k for k in doubtful if k not in texts and frame[k].str.contains(_LOSSY).any()]
+            written.append(_make_table(frame, layout.names, request.label).columns)
+    found = {False: parsed.close(), True: written.close()}
+    if not parsed.rows:
+        raise InputError("no-rows", f"{request.label} is empty: it has no rows.")
+    return TableContent(tuple(found[k in texts][show_name(layout.names[k])] for k in columns))
+
+
 def _read_some(
     pandas: Any, request: Request, of_row: float, options: dict[str, Any], encoding: str, layout: _Layout
 ) -> tuple[Any, Array, int]:
     """Some rows of the file, all of them as text: what a column holds is known when all are drawn."""
     max_rows, most = request.options.max_rows or 0, _portion(request)
-    step = int(max(1, min(_CELLS // len(options["names"]), most / 4 / of_row)))
+    step = _step(options, most / 4 / of_row)
 
     def chunks() -> Iterator[Any]:
         with (
@@ -242,27 +321,55 @@ def _read_some(
     return pandas.concat(pieces, ignore_index=True) if pieces else empty, numbers, total
 
 
+def _step(options: dict[str, Any], most: float) -> int:
+    """How many rows are read together."""
+    return int(max(1, min(_CELLS // len(options["names"]), most)))
+
+
 def _portion(request: Request) -> int:
     """Bytes of text that may be in memory as cells at a time."""
     limit = min(request.options.max_memory or math.inf, available_memory())
     return int(min(2**28, max(2**20, limit / _BYTES_PER_BYTE)))
 
 
+class _Look:
+    """What the parser found in the cells of a column, portion by portion."""
+
+    def __init__(self) -> None:
+        self._types: set[str] = set()
+        self._large, self._whole, self._any = False, True, False
+
+    def add(self, values: Array) -> None:
+        """Look at some more cells."""
+        kind = values.dtype.kind
+        self._types.add(kind if kind in "bf" else "i" if kind in "iu" else "text")
+        there = values[np.isfinite(values)] if kind == "f" else values
+        if kind in "iuf" and len(there):
+            self._any = True
+            self._large |= bool(max(-float(there.min()), float(there.max())) >= 2**53)
+            self._whole &= bool(there.min() >= 0 and (there == np.rint(there)).all())
+
+    @property
+    def is_pure(self) -> bool:
+        """Whether all cells are numbers, or all are yes and no."""
+        return self._types <= {"i", "f"} or self._types == {"b"}
+
+    def is_doubtful(self, has_zeros: bool) -> bool:
+        """Whether numbers may have lost something: zeros in front of codes, or the last digits of large numbers."""
+        if not (self.is_pure and self._any):
+            return False
+        return ("f" in self._types and self._large) or (has_zeros and self._whole)
+
+
 def _find_doubtful(frame: Any, has_zeros: bool) -> list[int]:
-    """Columns of numbers that may have lost something: zeros in front of codes, or the last digits of large numbers."""
-    found, whole = [], []
+    """Columns of numbers that may have lost something."""
+    found = []
     for k in frame.columns:
-        if frame[k].dtype.kind not in "iuf":
-            continue
-        values = frame[k].to_numpy()
-        there = values[np.isfinite(values)] if values.dtype.kind == "f" else values
-        if not len(there):
-            continue
-        if values.dtype.kind == "f" and np.abs(there).max() >= 2**53:
+        look = _Look()
+        look.add(frame[k].to_numpy())
+        if look.is_doubtful(has_zeros):
             found.append(k)
-        elif there.min() >= 0 and (there == np.rint(there)).all():
-            whole.append(k)
-    return sorted(found + whole) if has_zeros else found
+    return found
 
 
 def _find_layout(head: str, request: Request) -> _Layout:

@@ -83,8 +83,13 @@ def table_from_frame(frame: Any, label: str) -> TableContent:
 
 
 def show_names(names: Iterable[str]) -> tuple[str, ...]:
-    """Names of columns as they are shown: without control characters, not too long, and all different."""
-    return unique_names(shorten(printable(name), _LONGEST_NAME) for name in names)
+    """Names of columns as they are shown: all different."""
+    return unique_names(map(show_name, names))
+
+
+def show_name(name: str) -> str:
+    """What a column is called: without control characters, and not too long."""
+    return shorten(printable(name), _LONGEST_NAME)
 
 
 def _narwhals() -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -12,18 +12,24 @@ import numpy as np
 
 from ..._util.errors import InputError, InputFileError
 from ..._util.extras import extra
+from ..._util.progress import reading_bar
 from ..._util.text import printable
 from ..arrays import Array, check_exact
+from ..content import TableContent
 from ..lazy import Lazy, Stored
 from ..names import select_columns, unique_names
 from ..precision import precision_of
+from ..spill import MixedKinds, TableWriter, is_large
 from ..stores import Spooled, Stamp, check_stamp, stamp_of, unchanged
 from .base import Format, Opened, Request
 from .frames import open_frame, table_from_frame
 
 #: Rows that are decoded together.
 _BATCH = 65_536
+#: Numbers of large files that are decoded together, and bytes that are read together.
+_NUMBERS, _BUFFER = 2**20, 2**20
 _INDEX = re.compile(r"__index_level_\d+__")
+_FEWER = "Give {max_rows} to draw some of its rows or {columns} to take fewer columns."
 
 
 class Parquet(Format):
@@ -53,21 +59,22 @@ class Parquet(Format):
             keep = select_columns(names, label, options.columns, (*index, *(options.drop or ())))
             total = sum(file.metadata.num_rows for file in files)
             wanted = {stored[k] for k in keep}
-            _check_memory(request, files, request.count_rows(total), total, wanted)
-            numbers = request.choose_rows(total)
             # Names may stand for many columns each, and are looked up one by one.
             columns = None if len(keep) == len(names) else [name for name in dict.fromkeys(stored) if name in wanted]
+            chosen = tuple(names[k] for k in keep)
+            need = _measure(files, total, wanted)
+            if total and request.count_rows(total) == total and is_large(need, options.max_memory):
+                table = _spill(paths, columns, chosen, request)
+                if table is not None:
+                    return Opened(table, np.arange(total), total=total)
+            request.check_memory(need * request.count_rows(total) / max(1, total), _FEWER, max_rows=..., columns=...)
+            numbers = request.choose_rows(total)
             if len(numbers) == total:
                 tables = [_restore_categories(file.read(columns=columns)) for file in files]
             else:
                 tables = _read_rows(files, columns, numbers)
             data = _concatenate(tables, label)
-        # A name may stand twice, or be the first part of another's: what came is looked up again.
-        came = unique_names(data.schema.names)
-        data = data.rename_columns(list(came))
-        chosen = tuple(names[k] for k in keep)
-        frame = open_frame(data, label, chosen if set(came) != set(chosen) else None)
-        return Opened(table_from_frame(frame, label), numbers, total=total)
+        return Opened(_make_table(data, chosen, label), numbers, total=total)
 
     def open_lazy(self, request: Request) -> Lazy | None:
         """Rows that are decoded once, to a temporary file; None where there are columns of text or dates."""
@@ -179,7 +186,72 @@ def _libraries() -> tuple[Any, Any]:
     return extra("pyarrow", group="tables", what=what), extra("pyarrow.parquet", group="tables", what=what)
 
 
-def _check_memory(request: Request, files: list[Any], rows: int, total: int, wanted: set[str]) -> None:
+def _make_table(data: Any, chosen: tuple[str, ...], label: str) -> TableContent:
+    """The columns of an Arrow table that are wanted."""
+    # A name may stand twice, or be the first part of another's: what came is looked up again.
+    came = unique_names(data.schema.names)
+    data = data.rename_columns(list(came))
+    frame = open_frame(data, label, chosen if set(came) != set(chosen) else None)
+    return table_from_frame(frame, label)
+
+
+def _spill(
+    paths: list[Path], columns: list[str] | None, chosen: tuple[str, ...], request: Request
+) -> TableContent | None:
+    """All rows of large files, batch by batch; None where only the whole can say what a column holds."""
+    arrow, parquet = _libraries()
+    with ExitStack() as opened:
+        # Without these options whole row groups are in memory.
+        files = [opened.enter_context(parquet.ParquetFile(p, pre_buffer=False, buffer_size=_BUFFER)) for p in paths]
+        rows = sum(file.metadata.num_rows for file in files)
+        with reading_bar(request.options.progress, request.label, rows) as advance:
+            return _spill_files(arrow, files, columns, chosen, request.label, advance)
+
+
+def _spill_files(
+    arrow: Any,
+    files: list[Any],
+    columns: list[str] | None,
+    chosen: tuple[str, ...],
+    label: str,
+    advance: Callable[[int], None],
+) -> TableContent | None:
+    schemas = [file.schema_arrow for file in files]
+    if any(arrow.types.is_nested(field.type) for schema in schemas for field in schema):
+        return None
+    # The types that columns have in all parts together.
+    target = _concatenate([schema.empty_table() for schema in schemas], label).schema
+    writer = TableWriter(sum(file.metadata.num_rows for file in files), label)
+    try:
+        for file in files:
+            for batch in file.iter_batches(max(1, min(_BATCH, _NUMBERS // len(chosen))), columns=columns):
+                table = _restore_categories(arrow.Table.from_batches([batch]))
+                writer.append(_make_table(_unify(table, target, label), chosen, label).columns)
+                advance(len(batch))
+    except MixedKinds:
+        return None
+    return TableContent(tuple(writer.close().values()))
+
+
+def _unify(table: Any, target: Any, label: str) -> Any:
+    """A batch with the types that its columns have in all parts together, and in their order."""
+    arrow, _ = _libraries()
+    names = table.schema.names
+    if len(set(names)) < len(names):  # then all parts have the same columns
+        return table
+    table = table.select([name for name in target.names if name in set(names)])
+    for name in names:
+        own, kind = table.schema.field(name).type, target.field(name).type
+        if own == kind or arrow.types.is_dictionary(own):
+            continue
+        if arrow.types.is_integer(own) and arrow.types.is_floating(kind):
+            check_exact(table[name].drop_null().to_numpy(), f"{label}: column {name!r}")
+        table = _cast(table, name, kind)
+    return table
+
+
+def _measure(files: list[Any], total: int, wanted: set[str]) -> float:
+    """Bytes that the columns wanted take in memory."""
     stored = numbers = 0.0
     for file in files:
         for group in map(file.metadata.row_group, range(file.metadata.num_row_groups)):
@@ -190,10 +262,7 @@ def _check_memory(request: Request, files: list[Any], rows: int, total: int, wan
                     numbers += chunk.num_values
     # A list of a size that its type says takes that much room also where there is none.
     claimed = sum(_claimed_width(field.type) for field in files[0].schema_arrow if field.name in wanted)
-    need = max(2 * stored, 16 * numbers, 16.0 * total * claimed) * rows / max(1, total)
-    request.check_memory(
-        need, "Give {max_rows} to draw some of its rows or {columns} to take fewer columns.", max_rows=..., columns=...
-    )
+    return max(2 * stored, 16 * numbers, 16.0 * total * claimed)
 
 
 def _claimed_width(kind: Any) -> int:

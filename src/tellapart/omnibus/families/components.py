@@ -27,7 +27,7 @@ _WIDE = 64
 _MAX_COMPONENTS, _ROWS = 63, 1_024
 #: Share of an average column's variance below which a component may be rounding, including that of half precision.
 _ROUNDING = 1e-5
-#: Features are rounded to this fraction of a standard deviation: a row then has the same rank in every block.
+#: Features are rounded to this fraction of a standard deviation, so that a row has the same rank in nearly every block.
 _STEPS = 2.0**14
 
 

@@ -7,7 +7,6 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-import torch
 from scipy.cluster.hierarchy import fcluster, ward
 from scipy.spatial.distance import cdist, pdist
 
@@ -110,7 +109,7 @@ def prepare(values, labels, permutations=49, seed=0, binned=False, **design):
     rng = np.random.default_rng(seed)
     bins = draw_bins(labels, Design(**design), rng) if binned else None
     units, allowed = (labels, Design(**design)) if bins is None else (bins.labels, bins.design)
-    pooled = pool_rows([torch.from_numpy(values)], draw_permutations(units, permutations, rng, allowed), rng, bins)
+    pooled = pool_rows([values], draw_permutations(units, permutations, rng, allowed), rng, bins)
     plan = FeaturePlan.fit(values[:2048], len(values), Layout(values.shape[1]), (), np.random.default_rng(0))
     (family,) = (one for one in plan.families if isinstance(one, CellFamily))
     plan = FeaturePlan(plan.rows, plan.transform, (family,))
@@ -119,7 +118,7 @@ def prepare(values, labels, permutations=49, seed=0, binned=False, **design):
     codes = pooled.permutations.codes()
     if bins is not None:
         codes = np.repeat(codes, np.r_[np.full(bins.whole, bins.rows), np.ones(len(bins.labels) - bins.whole, int)], 0)
-    return {block.index: part for block, part in sums.items()}, codes[np.argsort(pooled.order)], family, scorer
+    return {block.index: pending() for block, pending in sums.items()}, codes[np.argsort(pooled.order)], family, scorer
 
 
 def score(values, labels, permutations=49, **options):

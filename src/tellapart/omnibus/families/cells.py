@@ -228,25 +228,27 @@ class CellFamily(Family):
             view = self.views[k]
             for part in (slice(0, len(view.nodes)), slice(len(view.nodes), view.width)):
                 used = np.flatnonzero(variance[part] > _VARIES * scorer.rows) + part.start
-                raw = scorer.contrasts.squares(C[used] / np.sqrt(variance[used, None]))
-                normalized = scorer.normalize_squares(raw)
-                varies = normalized.any(1)
-                if not varies.any():
+                squared, spread = scorer.contrasts.squares(C[used] / np.sqrt(variance[used, None])), np.ones(len(used))
+                if scorer.permutations.restricted:
+                    others = squared.sum(1) - squared[:, scorer.observed]
+                    spread = others / max(scorer.permutations.count - 1, 1) / scorer.degrees
+                    squared = scorer.normalize_squares(squared)
+                    varies = squared.any(1)
+                    used, squared, spread = used[varies], squared[varies], spread[varies]
+                if not len(used):
                     continue
-                used, normalized = used[varies], normalized[varies].astype(np.float32)
+                normalized = squared.astype(np.float32)
                 scores.append(calibrate_tail(harmonic_mean(square_tail(normalized, scorer.degrees))))
                 if scores[-1][scorer.observed] > highest:
                     highest = scores[-1][scorer.observed]
                     share = float(view.shares[used[np.argmax(normalized[:, scorer.observed])]])
                     strongest = f"a kind of row: {percent(share)} of all rows"
                 squares.append(normalized)
-                inflation.append(np.delete(raw[varies], scorer.observed, axis=1).mean(1) / scorer.degrees)
+                inflation.append(spread)
                 cells.append(np.stack([np.full(len(used), k), used]))
         if not scores:
             return None
         total = harmonic_mean(np.stack(scores))
-        if not scorer.permutations.restricted:
-            inflation = [np.ones(len(part)) for part in inflation]
         named = self._name(np.concatenate(squares), np.concatenate(inflation), np.concatenate(cells, 1), scorer)
         return FamilyScore(total, StrongestStatistic(strongest), cells=named)
 

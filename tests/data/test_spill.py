@@ -288,6 +288,7 @@ def test_values_are_in_memory_only_while_they_are_looked_at() -> None:
 
 PEAK = """
 import sys
+import pandas  # which is imported for large files only
 from tellapart.data.open import open_samples
 from tellapart.data.options import check_options
 

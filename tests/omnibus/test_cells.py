@@ -114,7 +114,8 @@ def prepare(values, labels, permutations=49, seed=0, binned=False, **design):
     (family,) = (one for one in plan.families if isinstance(one, CellFamily))
     plan = FeaturePlan(plan.rows, plan.transform, (family,))
     scorer = FamilyScorer(Contrasts(pooled.permutations), len(values), plan.transform)
-    sums = dict(sum_features(plan, scorer.contrasts, pooled.points, Compute(threads=1), bins))
+    pending = sum_features(plan, scorer.contrasts, pooled.points, Compute(threads=1), bins)
+    sums = {block: finish() for block, finish in pending}
     codes = pooled.permutations.codes()
     if bins is not None:
         codes = np.repeat(codes, np.r_[np.full(bins.whole, bins.rows), np.ones(len(bins.labels) - bins.whole, int)], 0)

@@ -202,7 +202,9 @@ class CellFamily(Family):
         deviations = rows.std(0, dtype=np.float64)
         varying = deviations[deviations > 0]
         scales = [1 / transform.divisor]
-        if transform.layout.image_shape is None and varying.max() > _ONE_UNIT * varying.min():
+        # Squares of very small numbers are 0, and then no column varies.
+        images = transform.layout.image_shape is not None
+        if not images and len(varying) and varying.max() > _ONE_UNIT * varying.min():
             scales.append(np.full(rows.shape[1], 1 / varying.max()))
         views = [Cells.fit(rows, transform.centre, scale) for scale in scales]
         kept = tuple(view for view in views if view is not None)

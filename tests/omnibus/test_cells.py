@@ -29,6 +29,11 @@ def fit(rows, scale=1.0):
     return Cells.fit(rows, np.zeros(width), np.full(width, scale))
 
 
+def normal(seed, *size):
+    """Rows that scaling and rounding leaves as they are: multiples of 2**-8."""
+    return np.rint(256 * np.random.default_rng(seed).normal(size=size)) / 256
+
+
 def sets(F):
     """Columns of 0 and 1 as sets of rows."""
     assert set(np.unique(F)) <= {0.0, 1.0}
@@ -37,7 +42,7 @@ def sets(F):
 
 def test_nodes_are_the_clusters_of_scipy():
     """With no more rows than leaves every row is a leaf, and nodes are all clusters of at least six rows."""
-    rows = np.random.default_rng(0).normal(size=(100, 3))
+    rows = normal(0, 100, 3)
     made = fit(rows)
     tree = ward(pdist(rows))
     expected = set()
@@ -51,18 +56,18 @@ def test_nodes_are_the_clusters_of_scipy():
 def test_rows_are_in_the_leaf_with_the_nearest_center(monkeypatch):
     monkeypatch.setattr(cells, "_LEAVES", 10)
     rng = np.random.default_rng(0)
-    rows = rng.normal(size=(150, 2)) + 4 * rng.integers(0, 3, size=(150, 2))
+    rows = normal(0, 150, 2) + 4 * rng.integers(0, 3, size=(150, 2))
     made = fit(rows)
     number = fcluster(ward(pdist(rows)), 10, "maxclust")
     centers = np.stack([rows[number == k].mean(0) for k in range(1, 11)])
-    assert np.allclose(np.sort(made.centers / made.scale, axis=0), np.sort(centers, axis=0), atol=1e-5)
+    assert np.allclose(np.sort(made.centers / made.scale, axis=0), np.sort(centers, axis=0), atol=1 / made.scale[0])
     leaf = cdist(rows, made.centers / made.scale).argmin(1)
     for (start, stop), inside in zip(made.nodes, sets(made(rows)), strict=False):
         assert inside == set(np.flatnonzero((leaf >= start) & (leaf < stop)))
 
 
 def test_balls_have_the_nearest_rows():
-    rows = np.random.default_rng(0).normal(size=(100, 3))
+    rows = normal(0, 100, 3)
     made = fit(rows)
     balls = made(rows)[:, len(made.nodes) :].reshape(100, 2, 100)
     distances = cdist(rows, made.centers / made.scale)
@@ -76,6 +81,21 @@ def test_shares_are_those_of_the_sketch():
     rows = np.random.default_rng(0).normal(size=(80, 2))
     made = fit(rows)
     assert np.allclose(made.shares, made(rows).mean(0))
+
+
+def test_rounding_errors_of_rows_change_no_cell():
+    """As between processors, single and double precision: distances are exact, so clusters and balls are the same."""
+    rng = np.random.default_rng(0)
+    for rows in (rng.normal(size=(400, 5)), rng.integers(0, 4, size=(400, 5)) / 10, rng.exponential(size=(300, 700))):
+        scale = 1 / rows.std()
+        made = Cells.fit(rows, rows.mean(0), np.full(rows.shape[1], scale))
+        near = rows * (1 + 1e-13 * rng.normal(size=rows.shape))
+        other = Cells.fit(near, near.mean(0), np.full(rows.shape[1], scale * (1 + 1e-13)))
+        assert np.array_equal(made.centers, other.centers)
+        assert np.array_equal(made(rows), other(near))
+        order = rng.permutation(rows.shape[1])  # of sums
+        turned = Cells.fit(rows[:, order], rows.mean(0)[order], np.full(rows.shape[1], scale))
+        assert np.array_equal(made(rows), turned(rows[:, order]))
 
 
 def test_few_or_equal_rows_have_no_cells():
@@ -100,7 +120,8 @@ def test_columns_in_one_unit_are_another_view():
         assert len(family.views) == views
     # As if the columns were not standardized, up to one factor for all of them.
     first, second = (view(values) for view in family.views)
-    assert np.array_equal(second, fit(values - values.mean(0))(values - values.mean(0)))
+    centered, scale = values - values.mean(0), 1 / values.std(0).max()
+    assert np.array_equal(second, fit(centered, scale)(centered))
     assert not np.array_equal(first.shape, second.shape) or not np.array_equal(first, second)
 
 
@@ -119,7 +140,7 @@ def prepare(values, labels, permutations=49, seed=0, binned=False, **design):
     codes = pooled.permutations.codes()
     if bins is not None:
         codes = np.repeat(codes, np.r_[np.full(bins.whole, bins.rows), np.ones(len(bins.labels) - bins.whole, int)], 0)
-    return {block.index: pending() for block, pending in sums.items()}, codes[np.argsort(pooled.order)], family, scorer
+    return {block.index: part for block, part in sums.items()}, codes[np.argsort(pooled.order)], family, scorer
 
 
 def score(values, labels, permutations=49, **options):

@@ -86,6 +86,11 @@ class FixedTest:
             directions = list(pool.map(find_directions, list(zip(blocks, sums, strict=True))))
         return cls(plan, tuple(directions))
 
+    def in_single(self, columns: Sequence[int]) -> FixedTest:
+        """The test of rows of which some columns are rounded to single precision."""
+        plan = replace(self.plan, transform=self.plan.transform.in_single(columns))
+        return replace(self, plan=plan) if columns else self
+
     @property
     def directions(self) -> dict[FeatureBlock, Directions]:
         """The directions of the blocks that have any."""

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.special import ndtri
+
+from ..data.precision import to_single
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
@@ -92,6 +95,18 @@ class Ranks:
             known = values[np.minimum(place, len(values) - 1)] == column
             U[order, c] = (below[place] + below[place + known]) / 2
         return U
+
+    def in_single(self, columns: Iterable[int]) -> Ranks:
+        """The ranks of the same rows, with some columns rounded to single precision.
+
+        >>> Ranks.fit(np.array([[0.1], [0.2]])).in_single([0])(np.array([[0.1], [0.2]], np.float32)).ravel()
+        array([0.25, 0.75])
+        """
+        values, below = list(self.values), list(self.below)
+        for c in columns:
+            values[c], first = np.unique(to_single(values[c]), return_index=True)
+            below[c] = np.append(below[c][first], 1.0)
+        return replace(self, values=tuple(values), below=tuple(below))
 
     def is_consistent(self, columns: int) -> bool:
         """Whether there are values and shares for this number of columns."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -85,6 +85,12 @@ class RowTransform:
             numeric = np.sort(numeric[np.argsort(-scale[numeric], kind="stable")[:MAX_COLUMNS]])
         ranks = Ranks.fit(sketch[:, numeric], 1 if rows <= SKETCH else RANK_STEP) if len(numeric) else None
         return cls(layout, centre, _divisor(scale, varies, layout), numeric, ranks, left_out)
+
+    def in_single(self, columns: Sequence[int]) -> RowTransform:
+        """The ranks of rows of which some columns are rounded to single precision."""
+        if self.ranks is None:
+            return self
+        return replace(self, ranks=self.ranks.in_single(np.flatnonzero(np.isin(self.numeric, columns))))
 
     def is_consistent(self) -> bool:
         """Whether the shapes of all parts agree; a file may hold anything."""

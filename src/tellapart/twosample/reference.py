@@ -232,11 +232,12 @@ class Reference:
             ("reference", batch.name),
             batch.notes,
         )
-        old = known.test.leverages(rows, compute) if batch.single else known.leverages[:compared]
-        leverages = np.concatenate([old, known.test.leverages(new, compute)])
+        fixed = known.test.in_single(batch.single)
+        old = fixed.leverages(rows, compute) if batch.single else known.leverages[:compared]
+        leverages = np.concatenate([old, fixed.leverages(new, compute)])
 
         def test(pooled: Pooled, rng: np.random.Generator, compute: Compute) -> OmnibusResult:
-            return known.test.test(pooled, leverages, compute)
+            return fixed.test(pooled, leverages, compute)
 
         return run_omnibus(TwoSampleResult, mixed, Design(), permutations, seed, compute, start, test)
 

@@ -32,8 +32,9 @@ _LEAST_FITTED, _MOST_FITTED = 1_024, 2_048
 _LEAVES, _FEWEST = 128, 6
 #: Rows of the sketch in balls; at most half of them.
 NEIGHBORS = (8, 32, 128, 512)
-#: Squared distances are rounded to this fraction of their mean: the same rows are then equally far on all processors.
-_STEPS = 2.0**14
+#: Scaled rows are rounded to about this fraction of a standard deviation, and scales to so many bits. Distances are
+#: then whole numbers without rounding errors, and cells the same on all processors.
+_STEPS, _BITS = 2.0**8, 10
 #: Columns with standard deviations that differ by less than this factor are in one unit.
 _ONE_UNIT = 1.2
 #: Cells with larger adjusted p-values are not named at any level.
@@ -52,9 +53,9 @@ class Cells:
     Attributes
     ----------
     shift, scale : ndarray
-        Distances are those of (values - shift) * scale.
+        Distances are those of (values - shift) * scale, rounded to whole numbers.
     centers : ndarray
-        The mean row of each leaf: (leaves, columns).
+        The mean row of each leaf, scaled and rounded: (leaves, columns).
     nodes : ndarray of int
         The first leaf of each node, and the one after its last: (nodes, 2).
     radii : ndarray
@@ -73,15 +74,14 @@ class Cells:
     @classmethod
     def fit(cls, sketch: Array, shift: Array, scale: Array) -> Cells | None:
         """Cluster the rows of a sketch; None if they are too few, or all equal."""
+        deviation = math.sqrt(float(((sketch - shift) * scale).var(0).mean()))
+        n = len(sketch)
+        if n < 2 * _FEWEST or not 0 < deviation < math.inf:
+            return None
+        scale = _round_bits(scale) * 2.0 ** math.ceil(math.log2(_STEPS / deviation))
         bare = cls(shift, scale, *(np.empty((0, 0)),) * 4)
         rows = bare._scaled(sketch)
-        n = len(rows)
-        mean = 2 * float(rows.var(0, dtype=np.float64).sum())
-        if n < 2 * _FEWEST or not mean > 0:
-            return None
-        bare = replace(bare, scale=scale * math.sqrt(_STEPS / mean))
-        rows = bare._scaled(sketch)
-        merges = ward(np.sqrt(np.rint(squared_distances(rows, rows))[np.triu_indices(n, 1)].astype(np.float64)))
+        merges = ward(np.sqrt(squared_distances(rows, rows)[np.triu_indices(n, 1)]))
         centers, nodes = _cut(merges, rows)
         bare = replace(bare, centers=centers)
         squared = bare._squared(sketch)
@@ -91,7 +91,7 @@ class Cells:
         radii = (
             np.stack([(near[size - 1] + near[size]) / 2 for size in sizes]) if sizes else np.empty((0, len(centers)))
         )
-        bare = replace(bare, nodes=nodes, radii=radii.astype(np.float32))
+        bare = replace(bare, nodes=nodes, radii=radii)
         shares = bare(sketch).mean(0)
         kept = np.abs(shares[: len(nodes)] - 0.5) <= 0.5 - _FEWEST / n
         return replace(
@@ -125,18 +125,20 @@ class Cells:
         inside = (
             self._table[:, cell] > 0 if cell < len(self.nodes) else np.arange(len(self.centers)) == self._ball(cell)
         )
-        return np.asarray(squared_distances(self._scaled(values), self.centers[inside].mean(0, keepdims=True))[:, 0])
+        middle = np.rint(self.centers[inside].mean(0, keepdims=True))
+        return np.asarray(squared_distances(self._scaled(values), middle)[:, 0])
 
     def _ball(self, cell: int) -> int:
         return (cell - len(self.nodes)) % len(self.centers)
 
     def _scaled(self, values: Array) -> Array:
+        """Whole numbers, so small that sums of their squares are exact in double precision."""
         scaled: Array = (values - self.shift) * self.scale
-        return np.clip(scaled, -1e15, 1e15, out=scaled).astype(np.float32)
+        limit = 2.0 ** ((51 - math.ceil(math.log2(len(self.shift)))) // 2)
+        return np.rint(np.clip(scaled, -limit, limit, out=scaled), out=scaled)
 
     def _squared(self, values: Array) -> Array:
-        squared = squared_distances(self._scaled(values), self.centers)
-        return np.rint(squared, out=squared)
+        return squared_distances(self._scaled(values), self.centers)
 
     def is_consistent(self, columns: int) -> bool:
         """Whether shapes agree, and nodes have leaves."""
@@ -168,11 +170,22 @@ def _cut(merges: Array, rows: Array) -> tuple[Array, Array]:
     below = np.concatenate([left[inner - n], right[inner - n]])
     leaves = np.sort(below[below < inner[0]])
     leaves = leaves[np.argsort(start[leaves])]
-    centers = np.add.reduceat(rows[order].astype(np.float64), start[leaves]) / size[leaves, None]
+    centers = np.add.reduceat(rows[order], start[leaves]) / size[leaves, None]
     nodes = np.concatenate([leaves, inner[:-1]])
     first = np.searchsorted(start[leaves], start[nodes])
     last = np.searchsorted(start[leaves], start[nodes] + size[nodes])
-    return centers.astype(np.float32), np.stack([first, last], 1)
+    return np.rint(centers), np.stack([first, last], 1)
+
+
+def _round_bits(values: Array) -> Array:
+    """Numbers with `_BITS` significant bits, nearly the same in all roundings of what they are computed from.
+
+    >>> _round_bits(np.array([1.0, 0.1]))
+    array([1.        , 0.09997559])
+    """
+    fraction, exponent = np.frexp(values)
+    rounded: Array = np.ldexp(np.rint(np.ldexp(fraction, _BITS)), exponent - _BITS)
+    return rounded
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,11 +10,11 @@ import time
 
 import numpy as np
 import pytest
+import safetensors.torch as files
 import torch
 
 import tellapart as ta
 from tellapart import generative
-from tellapart._util import files
 from tellapart.generative import Callback, Trainer, checkpoints, models, read_log
 from tellapart.generative.callbacks import TensorBoard
 from tellapart.generative.models import base, improved_gan
@@ -91,7 +91,7 @@ def test_training_makes_samples_more_like_the_data(digits, tmp_path):
 DIES = """
 import os, signal, sys
 from tellapart.cli import main
-from tellapart._util import files
+import safetensors.torch as files
 save, calls = files.save_file, []
 def half(tensors, path, facts):
     save(tensors, path, facts)

@@ -99,7 +99,7 @@ def test_t_finds_what_the_median_heuristic_cannot_see():
 
 def test_blobs_have_their_covariance():
     _, Y = ta.datasets.blobs(20_000, ratio=6, grid=1, rng=0)
-    eigenvalues = np.linalg.eigvalsh(np.cov(Y.T.numpy()))
+    eigenvalues = np.linalg.eigvalsh(np.cov(Y.T))
     assert eigenvalues[1] / eigenvalues[0] == pytest.approx(6, rel=0.1)
 
 

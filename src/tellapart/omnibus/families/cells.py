@@ -74,10 +74,12 @@ class Cells:
     @classmethod
     def fit(cls, sketch: Array, shift: Array, scale: Array) -> Cells | None:
         """Cluster the rows of a sketch; None if they are too few, or all equal."""
-        deviation = math.sqrt(float(((sketch - shift) * scale).var(0).mean()))
-        n = len(sketch)
-        if n < 2 * _FEWEST or not 0 < deviation < math.inf:
+        variance = ((sketch - shift) * scale).var(0)
+        n, largest = len(sketch), float(variance.max())
+        if n < 2 * _FEWEST or not 0 < largest < math.inf:
             return None
+        # Constant columns change nothing.
+        deviation = math.sqrt(float(variance[variance > 1e-12 * largest].mean()))
         scale = _round_bits(scale) * 2.0 ** math.ceil(math.log2(_STEPS / deviation))
         bare = cls(shift, scale, *(np.empty((0, 0)),) * 4)
         rows = bare._scaled(sketch)
@@ -195,8 +197,8 @@ class CellFamily(Family):
     Attributes
     ----------
     views : tuple of Cells
-        The cells of rows as distances see them; and those of columns in one unit, since columns of the same meaning
-        (pixels, counts of words) should not all weigh alike.
+        The cells of rows as distances see them; and, of rows that are no table, those of columns in one unit, since
+        columns of the same meaning (pixels, counts of words) should not all weigh alike.
     """
 
     views: tuple[Cells, ...]
@@ -216,8 +218,8 @@ class CellFamily(Family):
         varying = deviations[deviations > 0]
         scales = [1 / transform.divisor]
         # Squares of very small numbers are 0, and then no column varies.
-        images = transform.layout.image_shape is not None
-        if not images and len(varying) and varying.max() > _ONE_UNIT * varying.min():
+        alike = transform.layout.image_shape is None and not transform.layout.own_units
+        if alike and len(varying) and varying.max() > _ONE_UNIT * varying.min():
             scales.append(np.full(rows.shape[1], 1 / varying.max()))
         views = [Cells.fit(rows, transform.centre, scale) for scale in scales]
         kept = tuple(view for view in views if view is not None)
@@ -243,6 +245,8 @@ class CellFamily(Family):
             view = self.views[k]
             for part in (slice(0, len(view.nodes)), slice(len(view.nodes), view.width)):
                 used = np.flatnonzero(variance[part] > _VARIES * scorer.rows) + part.start
+                if not len(used):
+                    continue
                 squared, spread = scorer.contrasts.squares(C[used] / np.sqrt(variance[used, None])), np.ones(len(used))
                 if scorer.permutations.restricted:
                     others = squared.sum(1) - squared[:, scorer.observed]

@@ -55,7 +55,7 @@ def test_it_answers_the_questions_in_order(table):
         f"{len(table.differing_columns())} of {len(table.columns)} columns differ by themselves",
         "Which pairs of columns depend on each other differently?",
         "Which kinds of rows is there more of?",
-        "1 more that is not shown to differ in number",
+        "the rule holds for",
         "Which slices, found on one half of the rows?",
         "2.8 times as frequent in",
         "Which examples?",

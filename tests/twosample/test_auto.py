@@ -129,8 +129,9 @@ def wavy(rng):
 
 @pytest.mark.parametrize("problem", [shifted, wider, correlated, wavy])
 def test_power(problem):
-    found = [ta.two_sample_test(*problem(np.random.default_rng(k)), 99, rng=k).pvalue <= 0.05 for k in range(5)]
-    assert sum(found) >= 4
+    """The power is about .9 on waves (27 of 30 runs), and more on the others: fewer than 11 of 15 have odds of 1:80."""
+    found = [ta.two_sample_test(*problem(np.random.default_rng(k)), 99, rng=k).pvalue <= 0.05 for k in range(15)]
+    assert sum(found) >= 11
 
 
 # --- what is found ------------------------------------------------------------------------------------------------

@@ -82,9 +82,10 @@ def test_rules_describe_the_rows_they_say():
     both = pd.concat([X, Y], ignore_index=True)
     inside = np.ones(600, bool)
     for condition in kind.conditions:
-        assert condition.relation in ("≤", ">")
-        above = both[condition.column] > condition.value
-        inside &= above if condition.relation == ">" else ~above
+        column, value = both[condition.column], condition.value
+        met = {">": lambda: column > value, "≤": lambda: column <= value, "is": lambda: column == value}
+        met["is not"] = lambda: column != value
+        inside &= met[condition.relation]()
     members = np.zeros(600, bool)
     members[np.r_[kind.members[0], 300 + kind.members[1]]] = True
     assert kind.precision == pytest.approx((inside & members).sum() / inside.sum())

@@ -234,6 +234,8 @@ class TableBlock(Block):
         Name of the table on a page, whose rows can then be searched, filtered and sorted.
     after : str
         A remark below the table on a page.
+    in_text : int
+        Maximum number of rows in text summaries.
     """
 
     columns: tuple[BlockColumn, ...]
@@ -244,6 +246,7 @@ class TableBlock(Block):
     instead: str = ""
     anchor: str = ""
     after: str = ""
+    in_text: int = 10
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,6 @@ from .._util.numbers import with_sign
 from .._util.spelling import spell_note
 from .._util.view import Block, Detail, Facts, Headline, Matrix, Notes, Row, TableBlock, View
 
-#: Rows of a table that are written.
-_ROWS = 10
-
 
 def render_text(view: View, spell: Callable[[str, Any], str] = spell_keyword) -> str:
     """A view as lines of text.
@@ -61,9 +58,9 @@ def _(block: TableBlock, spell: Callable[[str, Any], str]) -> Iterator[str]:
     if not rows:
         return
     yield f"{block.strong_title}: {total:,} of {block.total:,}" if block.strong_title else f"{block.title}:"
-    yield from (f"  {_row(block, row)}" for row in rows[:_ROWS])
-    if total > _ROWS:
-        yield f"  … and {total - _ROWS:,} more"
+    yield from (f"  {_row(block, row)}" for row in rows[: block.in_text])
+    if total > block.in_text:
+        yield f"  … and {total - block.in_text:,} more"
 
 
 @_lines.register

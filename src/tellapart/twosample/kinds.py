@@ -17,8 +17,8 @@ from .rules import Condition
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
-#: Kinds that ``repr`` shows.
-_SHOWN = 10
+#: Kinds that ``repr`` and text summaries show.
+_SHOWN, _IN_TEXT = 10, 5
 #: What "more" means.
 COMPOSITIONAL = (
     "A share is that of all rows of a sample, so if one kind becomes rarer, the shares of all others grow. A further "
@@ -105,7 +105,8 @@ class Kind(Displayed):
             return f"missing in {second}: {between}"
         if not self.counts[0]:
             return f"invented in {second}: none in {first}, {percent(self.shares[1])} of {second}"
-        return f"{number(self.ratio)} times as frequent in {second}: {between}"
+        times, where = (self.ratio, second) if self.ratio >= 1 else (1 / self.ratio, first)
+        return f"{number(times)} times as frequent in {where}: {between}"
 
     @property
     def relation(self) -> str:
@@ -215,6 +216,7 @@ def kinds_table(
             ),
             "rows": tuple(rows),
             "total": len(rows),
+            "in_text": _IN_TEXT,
             "strong_total": sum(strong),
             **others,
         }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import operator
 from itertools import combinations
 
 import numpy as np
@@ -71,6 +72,10 @@ def test_names_swap_with_the_samples():
     assert ta.two_sample_test(Y, X, 199, rng=0).kinds[0].relation == "invented"
 
 
+#: What the relations of conditions mean.
+MET = {">": operator.gt, "≤": operator.le, "is": operator.eq, "is not": operator.ne}
+
+
 def test_rules_describe_the_rows_they_say():
     """Precision and recall, counted again from the conditions."""
     rng = np.random.default_rng(0)
@@ -82,10 +87,8 @@ def test_rules_describe_the_rows_they_say():
     both = pd.concat([X, Y], ignore_index=True)
     inside = np.ones(600, bool)
     for condition in kind.conditions:
-        column, value = both[condition.column], condition.value
-        met = {">": lambda: column > value, "≤": lambda: column <= value, "is": lambda: column == value}
-        met["is not"] = lambda: column != value
-        inside &= met[condition.relation]()
+        met = MET[condition.relation]
+        inside &= met(both[condition.column], condition.value)
     members = np.zeros(600, bool)
     members[np.r_[kind.members[0], 300 + kind.members[1]]] = True
     assert kind.precision == pytest.approx((inside & members).sum() / inside.sum())

@@ -10,11 +10,11 @@ import time
 
 import numpy as np
 import pytest
-import safetensors.torch as files
 import torch
 
 import tellapart as ta
 from tellapart import generative
+from tellapart._util import files
 from tellapart.generative import Callback, Trainer, checkpoints, models, read_log
 from tellapart.generative.callbacks import TensorBoard
 from tellapart.generative.models import base, improved_gan

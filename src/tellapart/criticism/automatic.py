@@ -60,7 +60,7 @@ def compare_automatically(request: ComparisonOptions, options: AutomaticOptions)
     # Equal rows are one unit, which stays in one fold; where all are equal there is nothing to keep apart.
     constant = bool((hashes == hashes[0]).all())
     units = np.arange(m + n) if constant else find_units(hashes, design.units)
-    layout = Layout.of(samples.variables, samples.image_shape, samples.kind)
+    layout = Layout.of(samples.variables, samples.image_shape)
     fit = cross_fit(_two(samples.points), layout, kernels, units, rng, here, hashes)
     labels = np.repeat(np.array([0, 1], np.uint8), [m, n])
     distance = measure_distance(fit.features.plan, points, labels, design.units, rng, here)

@@ -10,7 +10,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..data.sample import Kind
 from ..data.samples import Variable
 from .constants import MAX_COLUMNS, RANK_STEP, SKETCH
 from .ranks import Ranks
@@ -33,20 +32,17 @@ class Layout:
         For each categorical column, the positions of its indicators.
     image_shape : tuple of int, optional
         (h, w), (h, w, 3) or (3, h, w) if the numbers are pixels.
-    own_units : bool
-        Whether each column has a unit of its own, as columns of tables do.
     """
 
     width: int
     categories: tuple[tuple[int, ...], ...] = ()
     image_shape: tuple[int, ...] | None = None
-    own_units: bool = False
 
     @classmethod
-    def of(cls, variables: Sequence[Variable], image_shape: tuple[int, ...] | None, kind: Kind) -> Layout:
-        """The layout of rows of a kind whose numbers are these variables."""
+    def of(cls, variables: Sequence[Variable], image_shape: tuple[int, ...] | None) -> Layout:
+        """The layout of rows whose numbers are these variables."""
         categories = tuple(one.coordinates for one in variables if one.kind in ("text", "missing"))
-        return cls(sum(len(one.coordinates) for one in variables), categories, image_shape, kind == "table")
+        return cls(sum(len(one.coordinates) for one in variables), categories, image_shape)
 
 
 @dataclass(frozen=True, eq=False)

@@ -75,20 +75,19 @@ class CellScores:
 
     Attributes
     ----------
-    members : tuple of Membership
-        Views of the rows, each with cells of its own.
-    views, cells : ndarray of int
-        The view of each cell, and its number there.
+    members : Membership
+        All cells.
+    cells : ndarray of int
+        The number of each cell among them.
     pvalues : ndarray
-        Adjusted for all cells of all views by step-down maxT.
+        Adjusted for all cells by step-down maxT.
     inflation : ndarray
         The variance of the share over all permutations but the observed one, relative to permutations of single rows.
     largest : ndarray
         The largest square of any cell, in units of its mean, in each permutation but the observed one.
     """
 
-    members: tuple[Membership, ...]
-    views: Array
+    members: Membership
     cells: Array
     pvalues: Array
     inflation: Array

@@ -294,7 +294,7 @@ def run_two_sample_test(
 
 def _fit_and_test(samples: Samples, kernels: Sequence[Kernel]) -> PooledTest:
     """The omnibus test with features that are fitted to the pooled rows."""
-    layout = Layout.of(samples.variables, samples.image_shape, samples.kind)
+    layout = Layout.of(samples.variables, samples.image_shape)
 
     def test(pooled: Pooled, rng: np.random.Generator, compute: Compute) -> OmnibusResult:
         return omnibus_test(pooled, layout, kernels, rng, compute)

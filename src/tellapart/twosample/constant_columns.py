@@ -61,4 +61,4 @@ def units_of(schema: Schema, constants: dict[str, float]) -> tuple[Variable, ...
 
 def layout_of(schema: Schema, constants: dict[str, float]) -> Layout:
     """The layout of the rows that features are computed from."""
-    return Layout.of(units_of(schema, constants), schema.image_shape, schema.kind)
+    return Layout.of(units_of(schema, constants), schema.image_shape)

@@ -193,7 +193,7 @@ def equivalence_test(
     design = Design.check(samples.sizes, samples.labels["groups"], paired=paired)
     generator = np.random.default_rng(seed)
     m, n = (len(part) for part in samples.points)
-    layout = Layout.of(samples.variables, samples.image_shape, samples.kind)
+    layout = Layout.of(samples.variables, samples.image_shape)
     with computing(max_memory, None, progress, threads, title="equivalence_test") as compute:
         shuffled = reindex(samples.points, generator.permutation(m + n))
         plan = FeaturePlan.fit(draw_sketch(shuffled, generator, compute), m + n, layout, [], generator)

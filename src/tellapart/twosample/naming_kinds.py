@@ -88,9 +88,7 @@ def _find_members(cells: CellScores, values: Array) -> Array:
     found = np.zeros((len(values), count), bool)
     for start in range(0, len(values), _BLOCK):
         rows = slice(start, start + _BLOCK)
-        for view in np.unique(cells.views[:count]):
-            own = np.flatnonzero(cells.views[:count] == view)
-            found[rows, own] = cells.members[view](values[rows])[:, cells.cells[own]]
+        found[rows] = cells.members(values[rows])[:, cells.cells[:count]]
     return found
 
 
@@ -147,10 +145,8 @@ def _all_members(cells: CellScores, places: Sequence[int], points: Points, compu
     """Which of all rows are in some cells, and how far all rows are from their middles: (rows, cells) each."""
 
     def find(rows: slice, block: Array) -> list[tuple[Array, Array]]:
-        parts = [
-            (cells.members[view](block)[:, number] > 0, cells.members[view].distances(block, number))
-            for view, number in ((int(cells.views[place]), int(cells.cells[place])) for place in places)
-        ]
+        inside, numbers = cells.members(block), cells.cells[list(places)].tolist()
+        parts = [(inside[:, number] > 0, cells.members.distances(block, number)) for number in numbers]
         return [(np.stack([part[0] for part in parts], 1), np.stack([part[1] for part in parts], 1))]
 
     size = Size(16 * len(places), 8_192, 1e4)

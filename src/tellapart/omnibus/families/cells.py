@@ -35,8 +35,6 @@ NEIGHBORS = (8, 32, 128, 512)
 #: Scaled rows are rounded to about this fraction of a standard deviation, and scales to so many bits. Distances are
 #: then whole numbers without rounding errors, and cells the same on all processors.
 _STEPS, _BITS = 2.0**8, 10
-#: Columns with standard deviations that differ by less than this factor are in one unit.
-_ONE_UNIT = 1.2
 #: Cells with larger adjusted p-values are not named at any level.
 ADJUSTED = 0.25
 #: Features that vary less than this, for each row, are constant.
@@ -196,12 +194,11 @@ class CellFamily(Family):
 
     Attributes
     ----------
-    views : tuple of Cells
-        The cells of rows as distances see them; and, of rows that are no table, those of columns in one unit, since
-        columns of the same meaning (pixels, counts of words) should not all weigh alike.
+    cells : tuple of Cells
+        The cells of standardized rows; none for regressions.
     """
 
-    views: tuple[Cells, ...]
+    cells: tuple[Cells, ...]
 
     name: ClassVar[str] = "cells"
     description: ClassVar[str] = "kinds of rows"
@@ -214,64 +211,54 @@ class CellFamily(Family):
             return None
         rows = sketch.values[: min(_MOST_FITTED, max(_LEAST_FITTED, sketch.rows // 4))]
         transform = sketch.block.transform
-        deviations = rows.std(0, dtype=np.float64)
-        varying = deviations[deviations > 0]
-        scales = [1 / transform.divisor]
-        # Squares of very small numbers are 0, and then no column varies.
-        alike = transform.layout.image_shape is None and not transform.layout.own_units
-        if alike and len(varying) and varying.max() > _ONE_UNIT * varying.min():
-            scales.append(np.full(rows.shape[1], 1 / varying.max()))
-        views = [Cells.fit(rows, transform.centre, scale) for scale in scales]
-        kept = tuple(view for view in views if view is not None)
-        return cls(kept) if kept else None
+        cells = Cells.fit(rows, transform.centre, 1 / transform.divisor)
+        return None if cells is None else cls((cells,))
 
     @property
     def blocks(self) -> list[FeatureBlock]:
-        """One for each view, of which only squares are summed."""
-        return [FeatureBlock(self.name, k, view.width, "diagonal", self.name) for k, view in enumerate(self.views)]
+        """One, of which only squares are summed."""
+        return [FeatureBlock(self.name, k, cells.width, "diagonal", self.name) for k, cells in enumerate(self.cells)]
 
     def features(self, rows: RowBlock, wanted: Sequence[int]) -> Iterator[Array]:
         """1 for each cell that a row is in, 0 for the others."""
         for k in wanted:
-            yield self.views[k](rows.values)
+            yield self.cells[k](rows.values)
 
     def score(self, scorer: FamilyScorer, sums: Mapping[int, BlockSums]) -> FamilyScore | None:
-        """The harmonic mean of p-values of nodes, and of balls, of each view; and then of these."""
+        """The harmonic mean of p-values of nodes, and of balls; and then of both."""
+        (cells,), (variance, C) = self.cells, sums[0]
         scores, strongest, highest = [], "", -math.inf
         squares: list[Array] = []
         inflation: list[Array] = []
-        cells: list[Array] = []
-        for k, (variance, C) in sums.items():
-            view = self.views[k]
-            for part in (slice(0, len(view.nodes)), slice(len(view.nodes), view.width)):
-                used = np.flatnonzero(variance[part] > _VARIES * scorer.rows) + part.start
-                if not len(used):
-                    continue
-                squared, spread = scorer.contrasts.squares(C[used] / np.sqrt(variance[used, None])), np.ones(len(used))
-                if scorer.permutations.restricted:
-                    others = squared.sum(1) - squared[:, scorer.observed]
-                    spread = others / max(scorer.permutations.count - 1, 1) / scorer.degrees
-                    squared = scorer.normalize_squares(squared)
-                    varies = squared.any(1)
-                    used, squared, spread = used[varies], squared[varies], spread[varies]
-                if not len(used):
-                    continue
-                normalized = squared.astype(np.float32)
-                scores.append(calibrate_tail(harmonic_mean(square_tail(normalized, scorer.degrees))))
-                if scores[-1][scorer.observed] > highest:
-                    highest = scores[-1][scorer.observed]
-                    share = float(view.shares[used[np.argmax(normalized[:, scorer.observed])]])
-                    strongest = f"a kind of row: {percent(share)} of all rows"
-                squares.append(normalized)
-                inflation.append(spread)
-                cells.append(np.stack([np.full(len(used), k), used]))
+        places: list[Array] = []
+        for part in (slice(0, len(cells.nodes)), slice(len(cells.nodes), cells.width)):
+            used = np.flatnonzero(variance[part] > _VARIES * scorer.rows) + part.start
+            if not len(used):
+                continue
+            squared, spread = scorer.contrasts.squares(C[used] / np.sqrt(variance[used, None])), np.ones(len(used))
+            if scorer.permutations.restricted:
+                others = squared.sum(1) - squared[:, scorer.observed]
+                spread = others / max(scorer.permutations.count - 1, 1) / scorer.degrees
+                squared = scorer.normalize_squares(squared)
+                varies = squared.any(1)
+                used, squared, spread = used[varies], squared[varies], spread[varies]
+            if not len(used):
+                continue
+            normalized = squared.astype(np.float32)
+            scores.append(calibrate_tail(harmonic_mean(square_tail(normalized, scorer.degrees))))
+            if scores[-1][scorer.observed] > highest:
+                highest = scores[-1][scorer.observed]
+                share = float(cells.shares[used[np.argmax(normalized[:, scorer.observed])]])
+                strongest = f"a kind of row: {percent(share)} of all rows"
+            squares.append(normalized)
+            inflation.append(spread)
+            places.append(used)
         if not scores:
             return None
-        total = harmonic_mean(np.stack(scores))
-        named = self._name(np.concatenate(squares), np.concatenate(inflation), np.concatenate(cells, 1), scorer)
-        return FamilyScore(total, StrongestStatistic(strongest), cells=named)
+        named = self._name(np.concatenate(squares), np.concatenate(inflation), np.concatenate(places), scorer)
+        return FamilyScore(harmonic_mean(np.stack(scores)), StrongestStatistic(strongest), cells=named)
 
-    def _name(self, squares: Array, inflation: Array, cells: Array, scorer: FamilyScorer) -> CellScores | None:
+    def _name(self, squares: Array, inflation: Array, places: Array, scorer: FamilyScorer) -> CellScores | None:
         """The cells that may differ, by step-down maxT over all cells; None if there are none."""
         largest = squares.max(0)
         # The smallest adjusted p-value is that of the largest square: most often there is nothing else to compute.
@@ -281,13 +268,12 @@ class CellFamily(Family):
         kept = np.flatnonzero(pvalues <= ADJUSTED)
         kept = kept[np.argsort(-squares[kept, scorer.observed], kind="stable")]
         largest = np.delete(largest, scorer.observed)
-        views, numbers = cells[:, kept]
-        return CellScores(self.views, views, numbers, pvalues[kept], inflation[kept], largest)
+        return CellScores(self.cells[0], places[kept], pvalues[kept], inflation[kept], largest)
 
     def reduced(self, rows: int) -> Family:
         """None: a regression sees rows by kernels."""
-        return replace(self, views=())
+        return replace(self, cells=())
 
     def is_consistent(self, transform: RowTransform) -> bool:
         """Whether the cells are of rows of this width."""
-        return all(view.is_consistent(transform.layout.width) for view in self.views)
+        return all(one.is_consistent(transform.layout.width) for one in self.cells)

@@ -3,8 +3,7 @@
     python benchmarks/bins.py [--runs 500] [--problems shift hdgm …] [--out docs/bins.json]
 
 Each problem has 10,000 + 10,000 rows. The full test permutes single rows; both see the same data, so the difference of
-powers has the standard error of paired observations. The size of each difference was set so that the test with bins
-detects it in 30 to 70 % of 10 other samples. The script keeps its results, and goes on where it was interrupted.
+powers has the standard error of paired observations. The script keeps its results, and resumes.
 """
 
 from __future__ import annotations

@@ -119,7 +119,8 @@ def text(result: dict[str, Any]) -> str:
         "# Which test sees most",
         few,
         "Made by `benchmarks/power.py` from `power.json`; do not edit. All methods saw the same samples, "
-        f"with one setting each for all problems. α = {settings['alpha']}.",
+        f"with one setting each for all problems. α = {settings['alpha']}. The column auto was measured before the "
+        "default test looked for kinds of rows, and while its families had different weights.",
         "A cell has the power and its standard error in percent; below, the level on samples of the same size that are "
         "both of P, and the median of CPU seconds on one thread. Bold: not more than "
         f"{100 * NEAR:.0f} points below the best of the row. R: repetitions. ⚠: a test of that level would reject so "

@@ -232,7 +232,8 @@ class AutoResult(TestOutcome):
             section="Which kinds of rows is there more of?",
             link="Kinds of rows",
             lead=f"Clusters of the rows of all samples, and neighborhoods in them, whose share differs. {COMPOSITIONAL}"
-            f" The probability that a kind is named that does not differ is at most {percent(alpha)}.",
+            " If the rows outside of the kinds that differ have the same distribution in all samples, the probability "
+            f"that any other kind is named is at most {percent(alpha)}.",
         )
 
     def _count_all_pairs(self) -> int:

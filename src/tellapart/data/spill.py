@@ -34,10 +34,11 @@ class MixedKinds(Exception):
 
 
 def is_large(need: float, max_memory: int | None) -> bool:
-    """Whether a table that takes this number of bytes is kept in a file."""
-    if max_memory is None:
-        return need > MANY_BYTES
-    return max_memory >= LEAST and need > min(MANY_BYTES, max_memory // 4)
+    """Whether a table that takes this number of bytes is kept in a file, for which the disk has room."""
+    if max_memory is not None and max_memory < LEAST:
+        return False
+    least = MANY_BYTES if max_memory is None else min(MANY_BYTES, max_memory // 4)
+    return least < need <= shutil.disk_usage(tempfile.gettempdir()).free
 
 
 class SpillFile:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -29,12 +31,23 @@ def check_memory(need: float, label: str, limit: int | None, advice: str, **opti
         )
 
 
+def count_as_float(shape: Sequence[int]) -> float:
+    """The number of values of an array, for damaged files of any shape.
+
+    >>> count_as_float((2, 3)), count_as_float((10**200, 10**200)) > 1e200
+    (6.0, True)
+    """
+    return float(min(math.prod(shape), 2**900))
+
+
 def format_bytes(count: float) -> str:
     """Bytes for a message.
 
     >>> format_bytes(2.5e9)
     '2.5 GB'
     """
+    if count >= 1e18:  # of a damaged file
+        return "a million TB or more"
     for unit, name in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB")):
         if count >= unit:
             return f"{count / unit:.1f} {name}"

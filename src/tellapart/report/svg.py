@@ -207,7 +207,7 @@ def _decades(low: float, high: float) -> list[float]:
     >>> _decades(0.5, 2e30)
     [1.0, 10000.0, 100000000.0, 1000000000000.0, 1e+16, 1e+20, 1e+24, 1e+28]
     """
-    span = math.log10(high / low)
+    span = math.log10(high) - math.log10(low)
     factors = (1,) if span > 3 else (1, 3) if span > 1.5 else (1, 2, 5)
     step = math.ceil(span / 8)
     decades = range(math.floor(math.log10(low) / step) * step, math.ceil(math.log10(high)) + 1, step)

@@ -42,6 +42,8 @@ PATIENCE, EAGERNESS, PROMISING = 10, 0.2, 2.0
 WINNING, ENOUGH = 1.5, 5.0
 #: More capital than this is given away: what is beyond doubt need not be beyond the largest number that there is.
 MOST = 1e100
+#: Batches and rows that a state may count; larger numbers are damage.
+_MOST_COUNTED = 2**53
 #: The arrays of a state.
 _ARRAYS = ("stakes", "totals", "counts", "known")
 
@@ -230,7 +232,7 @@ class Betting:
         arrays = {name: np.asarray(state[name], float) for name in _ARRAYS}
         batches, rows, cash = int(state["batches"]), int(state["rows"]), float(state["cash"])
         fits = all(new.shape == getattr(self, name).shape and np.isfinite(new).all() for name, new in arrays.items())
-        counted = batches >= 0 and rows >= self.groups.rows
+        counted = 0 <= batches <= _MOST_COUNTED and self.groups.rows <= rows <= _MOST_COUNTED
         if not (fits and counted and np.isfinite(cash) and cash >= 0 and (arrays["stakes"] >= 0).all()):
             raise ValueError("the state of the bets does not fit")
         self.batches, self.rows, self.cash = batches, rows, cash

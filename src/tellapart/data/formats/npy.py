@@ -13,6 +13,7 @@ import numpy as np
 from ..._util.errors import InputError
 from ..arrays import Array, check_rows
 from ..lazy import Lazy, Stored
+from ..limits import count_as_float
 from ..stores import Plain, Spooled
 from .base import FileFormat, Opened, Request, read_chunks, take_from_blocks
 
@@ -129,7 +130,7 @@ def check_dtype(dtype: np.dtype[Any], label: str) -> None:
 def floats_need(shape: tuple[int, ...], dtype: np.dtype[Any], rows: int) -> float:
     """Bytes of some rows as they came, and of the floats that come of them where they are not floats already."""
     floats = 0 if dtype.kind == "f" and dtype.itemsize in (4, 8) else 4 if dtype.itemsize <= 2 else 8
-    return rows * float(math.prod(shape[1:])) * (dtype.itemsize + floats)
+    return count_as_float((rows, *shape[1:])) * (dtype.itemsize + floats)
 
 
 def _plain(request: Request, header: Header) -> Plain:

@@ -21,7 +21,7 @@ from ..._util.extras import extra
 from ..._util.text import printable
 from ..arrays import Array, check_rows
 from ..lazy import Lazy, Stored
-from ..limits import check_memory
+from ..limits import check_memory, count_as_float
 from ..names import quote_names
 from ..stores import Spooled
 from .base import Format, Opened, Request, read_chunks
@@ -122,7 +122,7 @@ class ZarrChunks:
         What a store lacks reads as zeros, so that one may claim any number of rows.
         """
         check_memory(
-            float(math.prod(chunks)) * self.dtype.itemsize,
+            count_as_float(chunks) * self.dtype.itemsize,
             f"A chunk of {self.label}",
             None,
             "Store it in smaller ones.",
